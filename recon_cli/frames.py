@@ -32,8 +32,11 @@ STATISTICS: Final = pl.Schema(
     {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "text": pl.String}
 )
 
-#: Key of a published count.
-CELL: Final = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16})
+#: Withheld counts that something printed beside them narrows: what their law alone admits, to
+#: `OPEN` where there is no end.
+NARROWED: Final = pl.Schema(
+    {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "least": pl.Int64, "most": pl.Int64}
+)
 
 #: Of rows of `STATEMENTS`: the count is published as it is. Where a law leaves one count alone, a
 #: flag or another number may still stand for it.

@@ -13,7 +13,7 @@ import polars as pl
 
 from recon_cli.coverage import Coverage
 from recon_cli.errors import SourceError
-from recon_cli.frames import CELL, STATISTICS, ShownBySize, look_up
+from recon_cli.frames import NARROWED, STATISTICS, ShownBySize, look_up
 from recon_cli.schema import Level, Release
 from recon_cli.statement import EXACT, Protection
 
@@ -93,8 +93,7 @@ class Publication(ShownBySize):
         coverage: Patterns of the geounits.
         protection: Law of each count.
         statistics: Columns of `STATISTICS`: what is printed beside the counts.
-        narrowed: Columns of `CELL`: withheld counts that a percentage narrows, so that
-            their interval is not what their law admits.
+        narrowed: Columns of `NARROWED`: counts whose interval is not what their law admits.
     """
 
     geounits: pl.DataFrame
@@ -102,7 +101,7 @@ class Publication(ShownBySize):
     coverage: Coverage
     protection: Protection = EXACT
     statistics: pl.DataFrame = field(default_factory=STATISTICS.to_frame)
-    narrowed: pl.DataFrame = field(default_factory=CELL.to_frame)
+    narrowed: pl.DataFrame = field(default_factory=NARROWED.to_frame)
 
     @property
     def is_exact(self) -> bool:

@@ -29,7 +29,7 @@ REPEATED: Final = "the quotient of the published numbers, which proves no more t
 _CERTAIN_BITS: Final = 20.0
 #: ``part`` and ``base``: ordinals of the cells that a percentage is of; ``counted`` and ``among``:
 #: the numbers printed of them; ``is_stated``: whether the source or a law says something of the
-#: part; ``file``: its number.
+#: part; ``mark``: the text in its place; ``file``: its number.
 SHARES: Final = pl.Schema(
     {
         "row": pl.UInt32,
@@ -42,11 +42,13 @@ SHARES: Final = pl.Schema(
         "counted": pl.Int64,
         "among": pl.Int64,
         "is_stated": pl.Boolean,
+        "mark": pl.String,
         "file": pl.Int32,
     }
 )
 
-#: A percentage that narrows a withheld count: its header and text, and among how many it is.
+#: A percentage that narrows a withheld count: its header and text, among how many it is, and the
+#: text in place of the count.
 TOLD: Final = pl.Schema(
     {
         "geoid": pl.String,
@@ -55,6 +57,7 @@ TOLD: Final = pl.Schema(
         "header": pl.String,
         "text": pl.String,
         "among": pl.Int64,
+        "mark": pl.String,
     }
 )
 

@@ -6,14 +6,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from recon_cli.errors import ConfigError, StageError
-from recon_cli.frames import CELL, STATISTICS
+from recon_cli.frames import NARROWED, STATISTICS
 from recon_cli.publication import Publication, require_no_statistics
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
-from recon_cli.statement import EXACT, Exact, Protection, Statement, describe_law, load_protection
+from recon_cli.statement import (
+    EXACT,
+    FLAGGED,
+    Exact,
+    Protection,
+    Statement,
+    describe_law,
+    load_protection,
+)
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
@@ -74,6 +83,25 @@ def read_protection(tables: Folder, release: Release) -> Protection:
         raise StageError(f"{error}; run `{INGEST.command} --force`") from error
 
 
+def _narrowed(tables: Folder, release: Release, protection: Protection) -> pl.DataFrame:
+    """Return what laws alone admit of the counts that percentages narrow: columns of `NARROWED`."""
+    if not (percentages := read_percentages(tables)):
+        return NARROWED.to_frame()
+    told = [(*each[:3], each[-1]) for each in percentages]
+    rows = pl.DataFrame(told, schema=[*NARROWED.names()[:3], "mark"], orient="row").unique()
+    rows = rows.with_columns(level=release.geography.level_names(rows["geoid"]))
+    kinds = rows.select("table", "level", "mark").unique()
+    ends = []
+    for table, level, mark in kinds.iter_rows():
+        number = protection.number(table, level, mark)
+        ends.append(protection.reading(number, mark).intervals(np.array(FLAGGED)))
+    kinds = kinds.with_columns(
+        least=pl.Series([int(low) for low, _ in ends], dtype=pl.Int64),
+        most=pl.Series([int(high) for _, high in ends], dtype=pl.Int64),
+    )
+    return rows.join(kinds, on=["table", "level", "mark"]).select(NARROWED.names()).cast(NARROWED)
+
+
 def read_published(
     work: Path,
     release: Release,
@@ -97,8 +125,7 @@ def read_published(
     protection = read_protection(tables, release)
     counts, statistics = apart(tables.read(partition, span))
     published = Publication.of(release, found, counts, coverage, protection)
-    told = {each[:3] for each in read_percentages(tables)}
-    narrowed = pl.DataFrame(sorted(told), schema=CELL, orient="row")
+    narrowed = _narrowed(tables, release, protection)
     published = replace(published, statistics=statistics, narrowed=narrowed)
     if not with_statistics:
         require_no_statistics(published)

@@ -76,12 +76,12 @@ def read_left_out(tables: Folder) -> tuple[LeftOut, ...]:
     return tuple(LeftOut(**each) for each in tables.manifest.notes.get(LEFT_OUT, ()))
 
 
-def read_percentages(tables: Folder) -> list[tuple[str, str, int, str, str, int]]:
+def read_percentages(tables: Folder) -> list[tuple[str, str, int, str, str, int, str]]:
     """Read the percentages that narrow withheld counts of ``tables``.
 
     Returns:
-        Geoid, table and cell of each count; header and text of the percentage, and among how many
-        it is.
+        Geoid, table and cell of each count; header and text of the percentage, among how many it
+        is, and the text in place of the count.
     """
     if PERCENTAGES not in tables.manifest.extras:
         return []

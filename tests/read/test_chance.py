@@ -86,9 +86,9 @@ def test_a_place_of_a_long_table_that_two_others_make_is_asked_about() -> None:
     apart = read(rows, Choices(apart=("970001",)))
     assert not any("970001" in each.text for each in apart.questions)
     (table,) = apart.tables
-    assert not any(each.holds for each in table.values if each.total == "970001")
+    assert not any(each.support.is_strong for each in table.values if each.total == "970001")
     (said,) = read(rows, Choices(total=("970001", "------"))).tables
-    assert any(each.holds for each in said.values if each.total == "970001")
+    assert any(each.support.is_strong for each in said.values if each.total == "970001")
 
 
 def test_beside_exact_sums_one_that_is_off_by_a_little_is_chance() -> None:

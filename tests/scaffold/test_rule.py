@@ -150,7 +150,9 @@ def test_the_gate_of_an_office_has_its_rule() -> None:
     assert "#check:\n" in Path("recon.yaml").read_text()
     recon("init", "courts.csv", "--force", "--below", "5")
     assert "  rules:\n    - {recovered: {below: 5}, most: 0}" in Path("recon.yaml").read_text()
-    assert recon("check").stdout.startswith("check: kept")
+    kept = recon("check").stdout
+    assert kept.startswith("check: kept")
+    assert "not asked  whether people are given away" in kept
     Path("courts.csv").write_text(TABLE.replace("7,*,*", "7,*,5"))
     assert recon("check", code=20).stdout.startswith("check: broken")
 
@@ -159,7 +161,7 @@ def test_a_rule_is_of_marks_alone_where_smaller_counts_are_shown() -> None:
     """Regions are often not suppressed: a shown 3 is exact, and no contradiction."""
     Path("courts.csv").write_text(TABLE + "Zeal,3,2,1\n")
     told = " ".join(recon("init", "courts.csv", "--below", "5").stdout.split())
-    assert "why 3 counts of 1 to 4 are shown: the law is taken to be of '*' alone" in told
+    assert "3 counts are shown that the rule would suppress: the law is taken to be of '*'" in told
     assert "markers: ['*']" in Path("recon.protection.yaml").read_text()
     recon("run", "--until", "audit")
     found = pl.read_parquet("work/courts/audit/**/*.parquet")
@@ -181,4 +183,19 @@ def test_a_count_that_a_percentage_narrows_is_judged_by_its_law() -> None:
         (4, 4, 5, "primary", "recovered"),
         (647, 649, 5, "complementary", "narrowed"),
         (1, 3, 5, "primary", "narrowed"),
+    ]
+
+
+def test_a_text_that_says_its_interval_keeps_it_beside_a_percentage() -> None:
+    Path("offices.csv").write_text(
+        "Office,All,Women,Men,Women %,Men %\nAton,300,270,30,90.0,10.0\n"
+        "Bton,310,280,30,90.3,9.7\nEton,512,400,112,78.1,21.9\n"
+        "Fton,650,*,<5,100,0\nGton,333,300,33,90.1,9.9\n"
+    )
+    recon("init", "offices.csv")
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/offices/audit/**/*.parquet").sort("geoid", "cell")
+    assert found.select("cell", "least", "greatest", "required", "status").rows() == [
+        (2, 647, 650, 1, "safe"),  # by no rule that is known, and the summary says so
+        (3, 0, 3, 4, "narrowed"),  # 0 to 4 by the text
     ]

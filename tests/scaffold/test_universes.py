@@ -1,4 +1,4 @@
-"""Whether tables count the same people: their totals say so, or it is not told."""
+"""Test whether tables count the same people, by their totals."""
 
 from __future__ import annotations
 

@@ -239,8 +239,8 @@ class _Partition:
 
     def _follow(self, progress: AuditProgress, asked: AskedEnds) -> OnEnds:
         """Return a callback that reports counts as they are decided."""
-        withheld = Withheld.of(self.published, asked.names, asked.high)
-        required = self._required(withheld, asked.low, asked.high)
+        withheld = Withheld.of(self.published, asked.names, asked.low, asked.high)
+        required = self._required(withheld)
         is_unit = pl.col("level") == self.plan.release.geography.unit.name
         units = asked.names.select(pl.when(is_unit).then("geoid")).to_series()
         return progress.of(units, required, asked.is_settled)
@@ -265,11 +265,11 @@ class _Partition:
         """Return the checkpoint of one part of a batch."""
         return KeptSearch(self.checkpoint, f"search-{number:05d}-{part:05d}")
 
-    def _required(self, withheld: Withheld, low: IntArray, high: IntArray) -> IntArray:
+    def _required(self, withheld: Withheld) -> IntArray:
         """Return the safety range of each count."""
         if self.options.safety is None:
-            return withheld.safety_ranges(low, high)
-        return np.full(len(low), self.options.safety, dtype=np.int64)
+            return withheld.safety_ranges
+        return np.full(len(withheld.low), self.options.safety, dtype=np.int64)
 
     def _audit_jointly(self, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
         can_be_exact = self._can_be_exact
@@ -466,8 +466,8 @@ class _Partition:
 
     def _rated(self, names: pl.DataFrame, ends: CountEnds) -> pl.DataFrame:
         """Return the columns of `AUDIT`."""
-        withheld = Withheld.of(self.published, names, ends.high)
-        required = self._required(withheld, ends.low, ends.high)
+        withheld = Withheld.of(self.published, names, ends.low, ends.high)
+        required = self._required(withheld)
         least, greatest = ends.lower, ends.upper
         is_exact = (least == ends.least) & (greatest == ends.greatest) & (greatest < OPEN)
         status = statuses(least, greatest, ends.least, ends.greatest, required)

@@ -20,10 +20,9 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.frames import CELL, OPEN
+from recon_cli.frames import OPEN
 from recon_cli.progress import OnProgress, ProgressSoFar
 from recon_cli.publication import Publication
-from recon_cli.statement.law import FLAGGED
 
 if TYPE_CHECKING:  # what computes them takes long to import, and rules name statuses alone
     from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds
@@ -82,23 +81,26 @@ class Withheld:
     Attributes:
         threshold: Counts below it were withheld for being small; 0 where none is known.
         is_flag: Whether a flag stands in place of the count.
-        least: Of counts that a percentage narrows the least that their law admits; else -1.
-        greatest: The greatest likewise; `OPEN` where there is none.
+        low: The least that the law of each admits.
+        high: The greatest; `OPEN` where there is none.
     """
 
     threshold: IntArray
     is_flag: BoolArray
-    least: IntArray
-    greatest: IntArray
+    low: IntArray
+    high: IntArray
 
     @classmethod
-    def of(cls, published: Publication, names: pl.DataFrame, high: IntArray) -> Withheld:
+    def of(
+        cls, published: Publication, names: pl.DataFrame, low: IntArray, high: IntArray
+    ) -> Withheld:
         """Find the reasons of some counts.
 
         Args:
             published: Has a row for each that is no published zero.
             names: ``geoid, level, table, cell``.
-            high: The greatest that the statement of each admits; `OPEN` where there is none.
+            low: The least that is stated of each.
+            high: The greatest; `OPEN` where there is none.
         """
         protection = published.protection
         stated = published.counts.select(*_KEY, "count", "law", is_stated=True)
@@ -113,27 +115,24 @@ class Withheld:
         # A row without a law is one whose interval the source gave, or that is left out.
         law = pl.when("is_stated").then("law").otherwise("zero_law").fill_null(-1)
         numbers = rows.select(law).to_series().to_numpy()
-        told = published.narrowed.with_columns(is_narrowed=True)
-        is_narrowed = rows.join(told, on=[*CELL], how="left", maintain_order="left")["is_narrowed"]
-        narrowed = is_narrowed.fill_null(value=False).to_numpy()
+        # A percentage takes from what the law admits, and nothing from the standard.
+        law_alone = names.join(published.narrowed, on=_KEY, how="left", maintain_order="left")
+        low, high = (
+            law_alone[name].fill_null(pl.Series(end)).to_numpy()
+            for name, end in (("least", low), ("most", high))
+        )
         threshold = np.zeros(len(high), dtype=np.int64)
-        least, greatest = np.full_like(threshold, -1), np.full_like(threshold, -1)
         for number in np.unique(numbers[numbers >= 0]).tolist():
-            law = protection.laws[number]
-            own = narrowed & (numbers == number)
-            if own.any():  # the standard is what the law admits; a percentage takes from it
-                (least[own],), (greatest[own],) = law.intervals(np.array([FLAGGED]))
             here = numbers == number
-            threshold[here] = law.threshold(np.where(own, greatest, high)[here])
+            threshold[here] = protection.laws[number].threshold(high[here])
         flagged = pl.col("is_stated") & pl.col("count").is_null() & pl.col("law").is_not_null()
         is_flag = rows.select(flagged.fill_null(value=False)).to_series()
-        return cls(threshold, is_flag.to_numpy(), least, greatest)
+        return cls(threshold, is_flag.to_numpy(), low, high)
 
-    def safety_ranges(self, low: IntArray, high: IntArray) -> IntArray:
+    @property
+    def safety_ranges(self) -> IntArray:
         """Return the required distance between two possible values of each count, at least 1."""
-        own = self.least >= 0
-        low, high = np.where(own, self.least, low), np.where(own, self.greatest, high)
-        admitted = np.where(high < OPEN, high - low, self.threshold)
+        admitted = np.where(self.high < OPEN, self.high - self.low, self.threshold)
         return np.maximum(np.where(self.threshold > 0, admitted, 1), 1)
 
     def kinds(self, ends: CountEnds) -> npt.NDArray[np.str_]:

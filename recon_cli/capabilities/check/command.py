@@ -157,14 +157,22 @@ def check_junit(judged: Sequence[Judged], *, show_counts: bool) -> bytes:
 
 
 def verdict_lines(judged: Sequence[Judged], *, show_counts: bool) -> list[str]:
-    """Describe each rule with its verdict and reason; last, the tables that were examined."""
+    """Describe each rule with its verdict and reason; last, the tables, and what no rule asks."""
     lines = []
     for each in judged:
         lines.append(f"  {each.verdict:<9}  {rule_in_words(each)}")
         told = [*reason_lines(each, show_counts=show_counts), *condition_lines(each)]
         lines += [f"             {line}" for line in told]
     tables = dict.fromkeys(name for each in judged for name in each.grounds.tables)
-    return [*lines, f"  judged by  {', '.join(tables)}"] if tables else lines
+    if tables:
+        lines.append(f"  judged by  {', '.join(tables)}")
+    if not any(each.rule.subject.is_of_people for each in judged):
+        nouns = dict.fromkeys(plural(each.grounds.record) for each in judged)
+        lines.append(
+            f"  not asked  whether {' or '.join(nouns)} are given away: no rule is of them "
+            "(`certain_records`, `disclosed`)"
+        )
+    return lines
 
 
 def reason_lines(judged: Judged, *, show_counts: bool) -> list[str]:

@@ -149,7 +149,7 @@ def locate_counts(
 
 @dataclass
 class _Found:
-    """What is found of a file, sheet by sheet."""
+    """Counts, labels and statistics of a file, collected sheet by sheet."""
 
     document: Document
     counts: list[pl.DataFrame] = field(default_factory=list)

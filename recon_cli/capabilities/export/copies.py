@@ -213,12 +213,20 @@ def export_suppressed(
             )
     numbers = {"withheld": withheld, "percentages": shares, "statistics": statistics}
     numbers = {what: number for what, number in numbers.items() if number or what == "withheld"}
-    return Exported(tuple(written), numbers, tuple(notes), _law_of(run, marking.text))
+    return Exported(
+        tuple(written),
+        numbers,
+        tuple(notes),
+        _law_of(run, suppressed.path / PROTECTION, marking.text),
+    )
 
 
-def _law_of(run: Run, mark: str) -> Path:
-    """Return the file with the law of suppressed copies; one that has their mark if it must."""
-    made = run.work / "suppressed" / PROTECTION
+def _law_of(run: Run, made: Path, mark: str) -> Path:
+    """Return the file with the law of suppressed copies; one that has their mark if it must.
+
+    Args:
+        made: The law of the suppressed counts.
+    """
     if is_marker(mark):
         return made
     known = load_protection(made, run.release)

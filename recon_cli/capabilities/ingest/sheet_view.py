@@ -197,7 +197,7 @@ def _relations(table: TableReading) -> Iterator[Relation | ValueSum]:
         key=lambda each: (not each.is_sum, each.line),
     )
     yield from (each for each in found if each.axis is Axis.COLUMNS)
-    yield from (each for each in table.values if each.holds)
+    yield from (each for each in table.values if each.support.is_strong)
     yield from (each for each in found if each.axis is Axis.ROWS and each.is_sum)
 
 

@@ -1,4 +1,4 @@
-"""Whom a label counts: the values of features that they have."""
+"""Write whom a label counts as values of features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user says of how counts were published: suppressed, rounded, for which places."""
+"""Declare how counts were published, as a user says it: suppressed, rounded, which places."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ Rounding = Literal["nearest", "random", "controlled", "none"]
 
 @dataclass(frozen=True)
 class Declared:
-    """What a user says of how counts were published.
+    """Statement of a user on how counts were published.
 
     Attributes:
         rule: By what rule counts are suppressed; None where that is unknown.
         rounding: How counts that look rounded are; ``none``: they are exact.
         lists_all: Whether the files list every place.
-        is_of_marks: Whether the rule is of marked counts alone, as smaller ones are shown.
     """
 
     rule: Suppressed | None = None
     rounding: Rounding | None = None
     lists_all: bool = False
-    is_of_marks: bool = False
 
     @classmethod
     def of(

@@ -129,6 +129,7 @@ def compose_protection(
     base: int | None,
     declared: Declared = NOTHING_DECLARED,
     printed: Values = MappingProxyType({}),
+    shown_below: int = 0,
 ) -> str:
     """Return laws as weak as what was seen allows, to be narrowed down or corrected.
 
@@ -137,12 +138,13 @@ def compose_protection(
         base: What all counts are multiples of, if they look rounded.
         declared: What somebody has said of the law.
         printed: Table of statistics → texts in place of its numbers.
+        shown_below: Counts that are shown though the rule would suppress them: it is of marks.
     """
     lines, statements = list[str](), list[str]()
     rule = declared.rule
     if markers and rule is not None:
         lines += _comment("By which law counts were suppressed, as `recon init` was told.")
-        statements += _drafted_laws(markers, rule, is_listed=bool(base) or declared.is_of_marks)
+        statements += _drafted_laws(markers, rule, is_listed=bool(base or shown_below))
     elif markers:
         lines += [
             *_comment(

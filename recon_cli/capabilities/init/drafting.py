@@ -459,7 +459,7 @@ class _Drafter:
         sums = [
             PlaceSum(place[each.total], tuple(place[value] for value in each.parts))
             for each in table.values
-            if each.dimension == table.place and each.holds and each.total in place
+            if each.dimension == table.place and each.support.is_strong and each.total in place
         ]
         numbers = Intervals.exact(np.zeros((len(paths), 0)))
         self.places.add(part.label, paths, sums, numbers, _codes(part))
@@ -579,7 +579,7 @@ class _Drafter:
                     each.support,
                 )
                 for each in table.values
-                if each.dimension == at and each.holds
+                if each.dimension == at and each.support.is_strong
             ]
             empty = Intervals.exact(np.zeros((len(values), 0)))
             structure = Structure.of({i: (v,) for v, i in place.items()}, sums, empty)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -109,6 +110,20 @@ class RecognisedFiles:
     places: tuple[str, ...] = ()
     printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @cached_property
+    def shown_below(self) -> int:
+        """Count the numbers that are shown though the rule that is said would suppress them."""
+        rule = self.declared.rule
+        if rule is None or rule.below is None:
+            return 0
+        shown = 0
+        for _, reading in self.readings:
+            for table in reading.tables:
+                inside = np.ix_(table.region.body, np.array(table.counts, dtype=np.intp))
+                values = table.grid.values[inside]
+                shown += int(((values > 0) & (values < rule.below)).sum())
+        return shown
+
     @property
     def is_protected(self) -> bool:
         """Test whether some counts are, or look, other than exact."""
@@ -205,12 +220,12 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
             "by which rule counts are suppressed: in the drafted law "
             f"{drafted_reading(found.markers)}; a narrower rule proves more{_noted(found)}"
         )
-    if rule is not None and rule.below is not None and (shown := _shown_below(found, rule.below)):
-        declared = replace(declared, is_of_marks=True)
+    found = replace(found, declared=declared)
+    if found.shown_below:
         marks = ", ".join(map(repr, found.markers))
         doubts.append(
-            f"why {shown:,} counts of 1 to {rule.below - 1} are shown: the law is taken to be of "
-            f"{marks} alone"
+            f"why {found.shown_below:,} counts are shown that the rule would suppress: the law is "
+            f"taken to be of {marks} alone"
         )
     if found.base is not None and rounding is None:
         doubts.append(
@@ -219,17 +234,7 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
             "`controlled` or `none`)"
         )
     base = None if rounding == "none" else found.base
-    return replace(found, base=base, doubts=(*found.doubts, *doubts), declared=declared)
-
-
-def _shown_below(found: RecognisedFiles, below: int) -> int:
-    """Count the numbers of sheets that are shown, above zero and below a threshold."""
-    shown = 0
-    for _, reading in found.readings:
-        for table in reading.tables:
-            values = table.grid.values[np.ix_(table.region.body, np.array(table.counts, np.intp))]
-            shown += int(((values > 0) & (values < below)).sum())
-    return shown
+    return replace(found, base=base, doubts=(*found.doubts, *doubts))
 
 
 def _noted(found: RecognisedFiles) -> str:

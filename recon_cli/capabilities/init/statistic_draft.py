@@ -105,7 +105,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a printed statistic agrees with counts.
+    """Agreement of a printed statistic with counts.
 
     Attributes:
         shown: Rows in which it does.
@@ -222,7 +222,7 @@ def _defined(definition: Definition, low: int, high: int) -> Fraction:
 
 @dataclass(frozen=True)
 class SaidStatistic:
-    """What a user says of a column of a statistic.
+    """Statement of a user on a column of a statistic.
 
     Attributes:
         kind: None where its header says it.

@@ -1,4 +1,4 @@
-"""Which tables count the same people, by the totals that they have of the same places."""
+"""Tell which tables count the same people, by their totals of the same places."""
 
 from __future__ import annotations
 

@@ -47,11 +47,7 @@ def claims_verdict(
         return _published_verdict(given, words)
     verdict = _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
     if what == _CERTAIN:
-        alone = (
-            f"at least {claims.alone:,} of people"
-            if claims.alone
-            else "none of somebody known to be"
-        )
+        alone = f"at least {claims.alone:,} of people" if claims.alone else "nobody is known to be"
         verdict = f"{verdict[:-1]}; {alone} alone with these values."
     return _with_published(verdict, as_published, words)
 

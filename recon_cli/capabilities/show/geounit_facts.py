@@ -364,7 +364,7 @@ def _protected(located: Located, row: dict[str, Any]) -> ProtectedCount:
 def _percentages(located: Located) -> dict[tuple[str, int], str]:
     """Map counts of the geounit to the percentages that narrow them, in words."""
     found: dict[tuple[str, int], list[str]] = {}
-    for geoid, table, cell, header, text, among in read_percentages(located.work.open(INGEST)):
+    for geoid, table, cell, header, text, among, _ in read_percentages(located.work.open(INGEST)):
         if geoid == located.geoid:
             found.setdefault((table, cell), []).append(f"{header!r}: {text} of {among:,}")
     return {key: f" (from {' and '.join(said)})" for key, said in found.items()}

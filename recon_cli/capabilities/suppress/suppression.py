@@ -94,7 +94,7 @@ class SuppressionOptions:
 
 @dataclass(frozen=True)
 class SuppressionTask:
-    """What all groups of a partition have in common.
+    """Parts that all groups of a partition share.
 
     Attributes:
         zeros_primary: Whether cells without people are primary.

@@ -36,7 +36,7 @@ class ShareMapping:
 
 @dataclass(frozen=True)
 class StatisticMapping:
-    """What a column of means, medians or the like is.
+    """Role of a column of means, medians or the like.
 
     Attributes:
         table: The table of statistics that it is printed in.

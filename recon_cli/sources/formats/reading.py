@@ -192,7 +192,7 @@ class SheetReader:
         `printed_ends` reads it, and ``times``; ``part`` and ``base``, the ordinals of the cells
         that it is of; ``counted`` and ``among``,
         their numbers, null where none is printed; ``is_stated``, whether a number, or a text for a
-        law to read, stands for the part.
+        law to read, stands for the part; ``mark``, that text.
 
         Raises:
             SourceError: As `long`.
@@ -216,6 +216,7 @@ class SheetReader:
                     pl.col(_value(each.part)).cast(pl.Int64).alias("counted"),
                     pl.col(_value(each.base)).cast(pl.Int64).alias("among"),
                     (is_number | (is_marker & self.has_statements)).alias("is_stated"),
+                    pl.when(~is_number).then(cell_text(each.part)).alias("mark"),
                 )
 
     def statistics(self) -> Generator[pl.DataFrame, None, None]:

@@ -26,7 +26,6 @@ class ValueSum:
     Attributes:
         dimension: The column of the dimension.
         count: The column of the numbers that show it.
-        is_said: Whether somebody says so, and no number shows it.
     """
 
     dimension: int
@@ -35,12 +34,6 @@ class ValueSum:
     parts: tuple[str, ...]
     support: Support
     is_rounded: bool = False
-    is_said: bool = False
-
-    @property
-    def holds(self) -> bool:
-        """Test whether numbers show it, or somebody says so."""
-        return self.is_said or self.support.is_strong
 
 
 def value_sums(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -36,12 +36,8 @@ from recon_cli.sources.read.relations import (
     intervals_of,
 )
 from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
-from recon_cli.sources.read.said_sums import (
-    lone_total,
-    with_nested,
-    with_said_sums,
-    with_said_values,
-)
+from recon_cli.sources.read.row_totals import with_lone_total, with_nested
+from recon_cli.sources.read.said_sums import with_said_sums, with_said_values
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.sums import Support, possible_splits, possible_whole, slips
@@ -256,17 +252,18 @@ class TableDraft:
             relations = with_nobody(relations, self.headers, self._every(inner))
             relations = self._with_said_sums(relations, inner, withheld)
             rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
+            borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
+            said, ask = self.choices, self.questions.append
             if self._are_kinds(names, relations):
-                borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
-                relations = with_nested(relations, rows, borne, partial(self._ask_nested, rows))
+                relations = with_nested(relations, rows, borne, said, ask)
             else:
-                relations = self._with_lone_total(relations, rows, inner, withheld)
+                relations = with_lone_total(relations, rows, borne, said, ask)
                 relations = settle_rows(
                     doubt_chance(without_chance(relations, rows), rows),
                     rows,
-                    self.choices.total,
-                    self.choices.apart,
-                    self.questions.append,
+                    said.total,
+                    said.apart,
+                    ask,
                 )
             counts, statistics = self._wide_counts(relations)
             relations = replace(relations, found=(*relations.found, *self.told))
@@ -317,32 +314,6 @@ class TableDraft:
             support = partial(relations.support, self.grid, region, withheld, axis=axis)
             relations = with_said_sums(relations, axis, self.choices.sums, own, support)
         return relations
-
-    def _with_lone_total(
-        self, relations: Relations, rows: Mapping[int, Path], region: Region, withheld: BoolArray
-    ) -> Relations:
-        """Return relations with a total over all groups of places; ask where no number shows it."""
-        found = lone_total(relations, rows)
-        if found is None:
-            return relations
-        total, parts = found
-        borne = relations.support(self.grid, region, withheld, total, parts, axis=Axis.ROWS)
-        label = PART_OF.join(rows[total])
-        if borne.broken or label in self.choices.apart:
-            return relations
-        is_said = label in self.choices.total
-        if not (borne.is_strong or is_said):
-            self.questions.append(
-                Question(
-                    f"{label!r} may be all other places together: too few columns show it, none "
-                    "forbids it; is it so?",
-                    {"yes": flag("total", label), "no, a place beside them": flag("apart", label)},
-                )
-            )
-            return relations
-        borne = replace(borne, is_said=is_said)
-        each = Relation(Axis.ROWS, total, parts, borne)
-        return replace(relations, found=(*relations.found, each))
 
     def _every(self, region: Region) -> Intervals:
         """Return the numbers of all columns in the rows of a table, columns as lines."""
@@ -709,22 +680,6 @@ class TableDraft:
         )
         return True
 
-    def _ask_nested(self, rows: Mapping[int, Path], total: int, parts: tuple[int, ...]) -> None:
-        """Ask whether rows that are indented under another add up to it."""
-        label = {row: PART_OF.join(rows[row]) for row in (total, *parts)}
-        if {label[row] for row in parts} <= {*self.choices.apart}:
-            return
-        shown = " + ".join(repr(rows[row][-1]) for row in parts)
-        self.questions.append(
-            Question(
-                f"{label[total]!r} may be {shown}: no number shows it, none forbids it; is it so?",
-                {
-                    "yes": flag("sum", f"{label[total]} = {' + '.join(label[r] for r in parts)}"),
-                    "no, others are in it, too": flag("apart", *(label[row] for row in parts)),
-                },
-            )
-        )
-
     def _ask_unrelated(self, run: Sequence[int]) -> None:
         shown = ", ".join(repr(self._header(at)) for at in run)
         is_one = len(run) == 1
@@ -814,7 +769,7 @@ class TableDraft:
         if each.total in self.choices.apart or (is_apart and is_chance and not is_said):
             return doubted
         if is_said or is_apart or (each.support.shown and not is_chance):
-            return replace(each, is_said=is_said)
+            return replace(each, support=replace(each.support, is_said=is_said))
         name, own = self._header(each.dimension), each.total
         parts = " + ".join(map(repr, each.parts[:4])) + " + …" * (len(each.parts) > 4)
         if each.support.shown:
