@@ -65,7 +65,7 @@ def publish(
     >>> import recon_cli as recon
     >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
     >>> recon.publish(release, recon.tabulate(release, patients))
-    <Publication: geounits 2 × 5, counts 47 × 4, statistics 0 × 4, narrowed 0 × 3>
+    <Publication: geounits 2 × 5, counts 47 × 4, statistics 0 × 4, narrowed 0 × 5>
     """
     listed = None if geounits is None else sources.list_geounits(release, geounits, "geounits")
     tidy = sources.tidy_frame(release, counts, absent=absent, protection=protection)
@@ -103,7 +103,7 @@ def read_published(
     >>> path = f"{tempfile.mkdtemp()}/counts.csv"
     >>> recon.tabulate(release, patients).write_csv(path)
     >>> recon.read_published(release, [path])
-    <Publication: geounits 2 × 5, counts 47 × 4, statistics 0 × 4, narrowed 0 × 3>
+    <Publication: geounits 2 × 5, counts 47 × 4, statistics 0 × 4, narrowed 0 × 5>
     """
     opened = sources.open_source(
         release,
