@@ -127,9 +127,10 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places")
 )
 @click.option(
     "--below",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Of suppressed counts: those of 1 to N-1 are suppressed.  [default: unknown]",
+    metavar="[TEXT=]N",
+    multiple=True,
+    help="Of suppressed counts: those of 1 to N-1 are suppressed, or have this text in their "
+    "place. Repeatable.  [default: unknown]",
 )
 @click.option(
     "--complementary", is_flag=True, help="With --below: others are, too, to protect these."
@@ -251,6 +252,8 @@ class _Drafts:
         schema = None
         if found.draft is not None:
             schema = schema_file(to, found.release)
+            if _is_other(schema, found.draft):
+                schema = to.with_suffix(".schema.yaml")  # of another draft, or the officer's own
             texts[schema] = found.draft
             found = replace(found, release=str(schema))
         if found.needs_law:
@@ -268,16 +271,21 @@ class _Drafts:
         """Write all files, or none.
 
         Raises:
-            ConfigError: One of them is there already.
+            ConfigError: One of them is there already, with something else in it.
         """
-        for path in () if force else self.texts:
-            if path.exists():
+        for path, text in () if force else self.texts.items():
+            if _is_other(path, text):
                 remedy = "choose another with --to, or give --force"
                 if path == self.schema:
                     remedy = "name it with --release to use it, or give --force"
                 raise ConfigError(f"{path}: is there already; {remedy}")
         for path, text in self.texts.items():
             write_named(path, text.encode())
+
+
+def _is_other(path: Path, text: str) -> bool:
+    """Test whether a file is there with another text."""
+    return path.exists() and path.read_bytes() != text.encode()
 
 
 def _page(found: RecognisedFiles) -> bytes:
@@ -327,7 +335,7 @@ def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
 
 def _how_known(found: RecognisedFiles) -> str:
     said = found.declared
-    is_said = (said.rule is not None or not found.markers) and (
+    is_said = all(map(said.rule_of, found.markers)) and (
         said.rounding is not None or found.base is None
     )
     return "as it was said" if is_said else "a draft"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from recon_cli.errors import ConfigError
@@ -17,19 +18,20 @@ class Declared:
     """Statement of a user on how counts were published.
 
     Attributes:
-        rule: By what rule counts are suppressed; None where that is unknown.
+        rules: Text in place of counts → by what rule these are suppressed; under "" the rule of all
+            texts that are not named.
         rounding: How counts that look rounded are; ``none``: they are exact.
         lists_all: Whether the files list every place.
     """
 
-    rule: Suppressed | None = None
+    rules: Mapping[str, Suppressed] = field(default_factory=dict)
     rounding: Rounding | None = None
     lists_all: bool = False
 
     @classmethod
     def of(
         cls,
-        below: int | None,
+        below: Sequence[str],
         rounded: Rounding | None,
         *,
         complementary: bool,
@@ -38,17 +40,44 @@ class Declared:
     ) -> Declared:
         """Return what flags say.
 
+        Args:
+            below: ``5``, or with the text that the rule is of ``c=5``.
+
         Raises:
-            ConfigError: A rule of suppression has no threshold.
+            ConfigError: A rule of suppression has no threshold, or one that is no number above 1.
         """
-        if below is None and (complementary or zeros):
+        if not below and (complementary or zeros):
             flag = "--complementary" if complementary else "--zeros"
             raise ConfigError(f"{flag}: say below which number counts are suppressed: --below N")
-        if below is None:
-            return cls(None, rounded, all_places)
         flagged: Literal["positive", "may-be-zero"] = "may-be-zero" if zeros else "positive"
-        rule = Suppressed(below=below, flagged=flagged, complementary=complementary)
-        return cls(rule, rounded, all_places)
+        rules: dict[str, Suppressed] = {}
+        for text in below:
+            marker, _, number = text.rpartition("=")
+            if not number.isdecimal() or int(number) < 2:
+                raise ConfigError(
+                    f"--below {text}: say a number above 1, or a text and a number, such as c=5"
+                )
+            rules[marker] = Suppressed(
+                below=int(number), flagged=flagged, complementary=complementary
+            )
+        return cls(rules, rounded, all_places)
+
+    def rule_of(self, marker: str) -> Suppressed | None:
+        """Return the rule by which a text stands in place of counts; None where it is unknown."""
+        return self.rules.get(marker, self.rules.get(""))
+
+    def within(self, markers: Sequence[str]) -> Declared:
+        """Return the statement with the rule of all texts for some alone."""
+        rule = self.rules.get("")
+        if rule is None:
+            return self
+        named = {marker: own for marker, own in self.rules.items() if marker}
+        return replace(self, rules={**dict.fromkeys(markers, rule), **named})
+
+    @property
+    def below(self) -> int:
+        """The greatest threshold that is said; 0 where none is."""
+        return max((rule.below or 0 for rule in self.rules.values()), default=0)
 
     def rounded_to(self, base: int) -> Rounded:
         """Return the law of counts that are all multiples of a base; the widest by default."""

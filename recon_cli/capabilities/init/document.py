@@ -61,7 +61,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
             )
     is_file = found.release.endswith((".yaml", ".yml"))
     release = _relative(Path(found.release), target) if is_file else found.release
-    below = found.declared.rule.below if found.declared.rule is not None else None
+    below = found.declared.below
     top = {"release": release, "work": f"work/{_stem(found)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
@@ -86,7 +86,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     gate = (_GATE,) if found.draft is not None and found.is_protected else ()
     for name in (*_ASKED, *gate, *_OFFERED):
         is_offered = name in _OFFERED or (name == "solvar" and found.draft is not None)
-        is_offered |= name == _GATE and below is None
+        is_offered |= name == _GATE and not below
         asked = not is_offered and (found.is_protected or name != "audit")
         if name in SECTIONS and (asked or is_offered):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
@@ -140,26 +140,9 @@ def compose_protection(
         printed: Table of statistics → texts in place of its numbers.
         shown_below: Counts that are shown though the rule would suppress them: it is of marks.
     """
-    lines, statements = list[str](), list[str]()
-    rule = declared.rule
-    if markers and rule is not None:
-        lines += _comment("By which law counts were suppressed, as `recon init` was told.")
-        statements += _drafted_laws(markers, rule, is_listed=bool(base or shown_below))
-    elif markers:
-        lines += [
-            *_comment(
-                f"By which law counts were suppressed. As it is, {drafted_reading(markers)}. A "
-                "narrower law proves more, and a wrong one gives wrong proofs."
-            ),
-        ]
-        for which, law in _narrower_laws(markers):
-            lines += [*_comment(f"{which}:"), f"#   - {{law: {law}}}"]
-        if said := [each for each in markers if interval_said(each)]:
-            hidden = ", ".join(map(repr, said))
-            lines += _comment(f"If {hidden} may hide greater counts, say so in the config:")
-            lines.append(f"#   mapping: {{unpublished: {_yaml(said)}}}")
-        rule = Suppressed(flagged="may-be-zero")
-        statements += _drafted_laws(markers, rule, is_listed=bool(base))
+    lines = list(_suppression(markers, declared))
+    statements: list[str] = []
+    statements += _drafted_laws(markers, declared, is_listed=bool(base or shown_below))
     if base:
         if declared.rounding is None:
             lines += [
@@ -186,17 +169,42 @@ def compose_protection(
     return "\n".join([*lines, "statements:", *statements]) + "\n"
 
 
-def _drafted_laws(markers: Sequence[str], rule: Suppressed, *, is_listed: bool) -> Iterator[str]:
-    """Yield the statements of texts in place of counts: what they say, else the rule."""
+def _suppression(markers: Sequence[str], declared: Declared) -> Iterator[str]:
+    """Yield comments on the laws of texts in place of counts: as said, or what would prove more."""
+    unknown = [each for each in markers if declared.rule_of(each) is None]
+    if len(unknown) < len(markers):
+        yield from _comment("By which law counts were suppressed, as `recon init` was told.")
+        if unknown:
+            yield from _comment(f"Of others nobody said it: {drafted_reading(unknown)}.")
+        return
+    if not markers:
+        return
+    yield from _comment(
+        f"By which law counts were suppressed. As it is, {drafted_reading(markers)}. A narrower "
+        "law proves more, and a wrong one gives wrong proofs."
+    )
+    for which, law in _narrower_laws(markers):
+        yield from (*_comment(f"{which}:"), f"#   - {{law: {law}}}")
+    if stated := [each for each in markers if interval_said(each)]:
+        hidden = ", ".join(map(repr, stated))
+        yield from _comment(f"If {hidden} may hide greater counts, say so in the config:")
+        yield f"#   mapping: {{unpublished: {_yaml(stated)}}}"
+
+
+def _drafted_laws(markers: Sequence[str], declared: Declared, *, is_listed: bool) -> Iterator[str]:
+    """Yield the statements of texts in place of counts: what they say, else the rule of each."""
     stated = [each for each in markers if interval_said(each) and not is_marker(each)]
     rest = [each for each in markers if each not in stated]
     if stated:
         yield f"  - {{markers: {_yaml(stated)}, law: stated}}"
-    if rest:
-        is_listed = is_listed or bool(stated) or not all(map(is_marker, rest))
-        which = f"markers: {_yaml(rest)}, " if is_listed else ""
-        keys = rule.model_dump(exclude_defaults=True)
-        yield f"  - {{{which}law: {{suppressed: {_yaml(keys)}}}}}"
+    rules: dict[str, list[str]] = {}
+    for marker in rest:
+        rule = declared.rule_of(marker) or Suppressed(flagged="may-be-zero")
+        rules.setdefault(_yaml(rule.model_dump(exclude_defaults=True)), []).append(marker)
+    is_listed = is_listed or bool(stated) or len(rules) > 1 or not all(map(is_marker, rest))
+    for keys, own in rules.items():
+        which = f"markers: {_yaml(own)}, " if is_listed else ""
+        yield f"  - {{{which}law: {{suppressed: {keys}}}}}"
 
 
 def _narrower_laws(markers: Sequence[str]) -> list[tuple[str, str]]:

@@ -14,6 +14,8 @@ _WORDS: Final = ("two", "three", "four", "five", "six", "seven", "eight", "nine"
 _NUMBERS: Final = {word: number for number, word in enumerate(_WORDS, start=2)}
 _NUMBER: Final = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})\b"
 _BETWEEN: Final = re.compile(r"\b(?:0|1|one)\s*(?:-|\u2013|to|and|bis|a)\s*" + _NUMBER)
+#: What may follow a marker, or stand around it, in a sentence.
+_PUNCTUATION: Final = ".,;:()'\"\u201c\u201d\u2018\u2019"
 #: Letters of a note that are shown.
 _LONGEST: Final = 70
 
@@ -25,10 +27,12 @@ class NotedRule:
     Attributes:
         text: The note.
         below: Counts under it are suppressed.
+        markers: The texts that it says to be in their place; none where it names none.
     """
 
     text: str
     below: int
+    markers: tuple[str, ...] = ()
 
 
 def noted_rule(texts: Iterable[str], markers: Sequence[str]) -> NotedRule | None:
@@ -45,22 +49,57 @@ def noted_rule(texts: Iterable[str], markers: Sequence[str]) -> NotedRule | None
 
     Example:
         >>> noted_rule(["Source: school census", "* fewer than five pupils"], ["*"])
-        NotedRule(text='* fewer than five pupils', below=5)
+        NotedRule(text='* fewer than five pupils', below=5, markers=('*',))
         >>> noted_rule(["Numbers from 1 to 4 are suppressed"], ["x"]).below
         5
         >>> noted_rule(["Children under 5", "* provisional"], ["*"])
+        >>> noted_rule(["Counts of fewer than 5 are replaced by [c]; see below"], ["[c]"]).below
+        5
     """
     found: dict[int, str] = {}
+    named: dict[str, None] = {}
     for text in texts:
-        words = text.split()
-        has_marker = any(each in words or text.startswith(each) for each in markers if each)
-        if (has_marker or says(text, Sense.SUPPRESSED)) and (below := _below(text)):
+        own = _named_rules(text, markers)
+        if not own and says(text, Sense.SUPPRESSED) and (below := _below(text)):
             found.setdefault(below, text)
+        for marker, below in own.items():
+            found.setdefault(below, text)
+            named[marker] = None
     if len(found) != 1:
         return None
     ((below, text),) = found.items()
     shown = " ".join(text.split())
-    return NotedRule(shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…", below)
+    return NotedRule(
+        shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}\u2026", below, tuple(named)
+    )
+
+
+def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
+    """Return the thresholds that a note says, by the markers that it says them of.
+
+    What follows a marker is of it; what comes before the first, of all in the same clause.
+
+    Example:
+        >>> _named_rules(".. = secret (1-3 persons), : = not available", ["..", ":"])
+        {'..': 4}
+    """
+    parts: list[tuple[str, list[str]]] = [("", [])]
+    for i, word in enumerate(text.split()):
+        bare = word.strip(_PUNCTUATION)
+        glued = next((each for each in markers if each and not i and text.startswith(each)), None)
+        marker = next((each for each in markers if each and each in (word, bare)), glued)
+        if marker is None:
+            parts[-1][1].append(word)
+        else:
+            parts.append((marker, [word.removeprefix(marker)]))
+    before = _below(" ".join(parts[0][1]))
+    found: dict[str, int] = {}
+    for marker, words in parts:
+        if marker and (below := _below(" ".join(words)) or before):
+            found[marker] = below
+        if marker and any(word.endswith((";", ".")) for word in words):
+            before = None
+    return found
 
 
 def _below(text: str) -> int | None:

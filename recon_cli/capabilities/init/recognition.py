@@ -113,15 +113,13 @@ class RecognisedFiles:
     @cached_property
     def shown_below(self) -> int:
         """Count the numbers that are shown though the rule that is said would suppress them."""
-        rule = self.declared.rule
-        if rule is None or rule.below is None:
-            return 0
+        below = self.declared.below
         shown = 0
         for _, reading in self.readings:
             for table in reading.tables:
                 inside = np.ix_(table.region.body, np.array(table.counts, dtype=np.intp))
                 values = table.grid.values[inside]
-                shown += int(((values > 0) & (values < rule.below)).sum())
+                shown += int(((values > 0) & (values < below)).sum())
         return shown
 
     @property
@@ -202,24 +200,24 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
     """
     folders = dict.fromkeys(path if path.is_dir() else path.parent for path in found.paths)
     beside = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
-    rule, rounding = declared.rule, declared.rounding
-    flags = {"--below": rule is not None, "--rounded": rounding is not None}
+    rounding = declared.rounding
+    flags = {"--below": bool(declared.rules), "--rounded": rounding is not None}
     if not declared.lists_all:
         found = replace(found, places=())
     if beside is not None:
         for flag in (flag for flag, is_said in flags.items() if is_said):
             raise ConfigError(f"{flag}: {beside} declares the law; change it there")
         return replace(found, protection=beside)
-    if rule is not None and not found.markers:
-        raise ConfigError(f"--below {rule.below}: no text stands in place of a count")
-    if rounding not in (None, "none") and found.base is None:
-        raise ConfigError(f"--rounded {rounding}: the counts are not all multiples of one number")
+    _require_shown(found, declared)
     doubts = []
-    if found.markers and rule is None:
+    if found.markers and not declared.rules:
         doubts.append(
             "by which rule counts are suppressed: in the drafted law "
             f"{drafted_reading(found.markers)}; a narrower rule proves more{_noted(found)}"
         )
+    elif "" in declared.rules:
+        declared, doubt = _of_marks(found, declared)
+        doubts += doubt
     found = replace(found, declared=declared)
     if found.shown_below:
         marks = ", ".join(map(repr, found.markers))
@@ -235,6 +233,48 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
         )
     base = None if rounding == "none" else found.base
     return replace(found, base=base, doubts=(*found.doubts, *doubts))
+
+
+def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
+    """Require that counts look as they are said to be published.
+
+    Raises:
+        ConfigError: None does.
+    """
+    if declared.rules and not found.markers:
+        raise ConfigError(f"--below {declared.below}: no text stands in place of a count")
+    for marker in declared.rules:
+        if marker and marker not in found.markers:
+            shown = ", ".join(map(repr, found.markers))
+            raise ConfigError(f"--below {marker}={declared.below}: in place of counts is {shown}")
+    if declared.rounding not in (None, "none") and found.base is None:
+        raise ConfigError(
+            f"--rounded {declared.rounding}: the counts are not all multiples of one number"
+        )
+
+
+def _of_marks(found: RecognisedFiles, declared: Declared) -> tuple[Declared, list[str]]:
+    """Return what is said with its rule for the texts that it is of, and what is doubtful of that.
+
+    A note may say of which text the rule is: then others may hide any number.
+    """
+    named = {marker for marker in declared.rules if marker}
+    open_ = [m for m in found.markers if interval_said(m) is None and m not in named]
+    if len(open_) < 2:
+        return declared, []
+    below = declared.rules[""].below
+    noted = noted_rule(found.beside, found.markers)
+    own = [m for m in open_ if noted and noted.below == below and m in noted.markers]
+    others = ", ".join(repr(m) for m in open_ if m not in own)
+    if not own:
+        return declared, [
+            f"whether {others} all hide counts below {below} (`--below TEXT={below}`)"
+        ]
+    if others:
+        shown = ", ".join(map(repr, own))
+        doubt = f"what {others} hides: a note says of {shown} that it hides counts below {below}"
+        return declared.within(own), [doubt]
+    return declared, []
 
 
 def _noted(found: RecognisedFiles) -> str:

@@ -249,12 +249,20 @@ class _Columns:
         return keys, twins
 
     def _is_code(self, at: int) -> bool:
-        own = self.grid.values[self.body, at]
-        is_number = ~np.isnan(own)
-        words = set(self.grid.coded((self.body[~is_number], at))[0])
+        words = self._words_beside(at)
         if any(looks_like_marker(word) and not bounds(word)[0] for word in words - {""}):
             return False  # of ages and sizes the last is one: 2+
-        told = own[is_number]
+        return self._are_few(at, words)
+
+    def _words_beside(self, at: int) -> set[str]:
+        """Return the texts of a column of numbers that are none."""
+        is_number = ~np.isnan(self.grid.values[self.body, at])
+        return set(self.grid.coded((self.body[~is_number], at))[0])
+
+    def _are_few(self, at: int, words: set[str]) -> bool:
+        """Test whether the numbers of a column are whole and few, each in several rows."""
+        own = self.grid.values[self.body, at]
+        told = own[~np.isnan(own)]
         if not len(told) or (told != np.floor(told)).any() or (told < 0).any():
             return False
         distinct = len(np.unique(told)) + len(words)
@@ -267,10 +275,13 @@ class _Columns:
         return len(texts) == 1 and next(iter(texts)).isdigit() and (texts != {"0"} or beside == 1)
 
     def _is_code_of(self, at: int, key: int) -> bool:
-        """Test whether the whole numbers of a column stand for the values of a key, one for one."""
+        """Test whether the whole numbers of a column stand for the values of a key, one for one.
+
+        What stands among them for a total may look like a star: `T` beside 1 and 2.
+        """
         return (
             at != key
-            and self._is_code(at)
+            and self._are_few(at, self._words_beside(at))
             and self._determines(at, key)
             and self._determines(key, at)
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations
 from recon_cli.sources.read.row_labels import Path
-from recon_cli.sources.read.sums import Support
+from recon_cli.sources.read.sums import Slip, Support, slip
 
 #: Sums alike that numbers show before another is taken that no row shows or breaks.
 _FEWEST_ALIKE = 2
@@ -26,13 +26,57 @@ def with_parallels(
 
     Such a column is as far from its parts, and its header differs from theirs in the same words.
     Two rows show it, or, where several sums read so, none breaks it; one such sum is enough where
-    headers cross. A sum that counts such a column beside its parts was chance.
+    headers cross. A sum that counts such a column beside its parts was chance, and so was one of
+    fewer of its parts: nobody was counted in the others.
 
     Args:
         headers: Column → its words.
         support: How far the rows bear out a sum, from its total and parts.
     """
     found: list[Relation] = []
+    told: set[tuple[int, tuple[int, ...]]] = set()
+    for each, total, parts, often in _alike(relations, headers):
+        own = support(total, parts)
+        fewest = 1 if _are_crossed(total, parts, headers) else _FEWEST_ALIKE
+        is_shown = not own.broken and (own.shown > 1 or often >= fewest)
+        if (total, parts) not in told and is_shown:
+            told.add((total, parts))
+            own = replace(own, is_alike=not own.is_strong)
+            found.append(replace(each, line=total, of=parts, support=own))
+    parts_of = [(each.line, {*each.of}) for each in found]
+    kept = [
+        each
+        for each in (*relations.found, *found)
+        if not (each.is_sum and each.axis is Axis.COLUMNS)
+        or not any(
+            (line in each.of and parts & {*each.of}) or (line == each.line and {*each.of} < parts)
+            for line, parts in parts_of
+        )
+    ]
+    return _with(relations, kept)
+
+
+def slipped_parallels(
+    relations: Relations, headers: Mapping[int, Path], block: Intervals
+) -> list[Slip]:
+    """Return sums of columns that read as shown ones do, and that a few rows break.
+
+    Args:
+        headers: Column → its words.
+        block: The numbers, lines by number of their column.
+    """
+    found = {own[1:3]: slip(block, *own[1:3]) for own in _alike(relations, headers)}
+    return [each for each in found.values() if each is not None]
+
+
+def _alike(
+    relations: Relations, headers: Mapping[int, Path]
+) -> Iterator[tuple[Relation, int, tuple[int, ...], int]]:
+    """Yield the columns that read as the total of others as shown sums do, and are not shown to be.
+
+    Yields:
+        A sum that is shown; the column and its parts; and how many sums are shown that read so.
+    """
     told = {(each.line, each.of) for each in relations.found}
     strong = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
     shapes = Counter(_shape(each.line, each.of, headers) for each in strong)
@@ -42,22 +86,8 @@ def with_parallels(
         for total in sorted(columns):
             parts = tuple(at + total - each.line for at in each.of)
             is_new = (total, parts) not in told and {*parts} <= columns
-            if not is_new or _shape(total, parts, headers) != shape:
-                continue
-            own = support(total, parts)
-            fewest = 1 if _are_crossed(total, parts, headers) else _FEWEST_ALIKE
-            if not own.broken and (own.shown > 1 or shapes[shape] >= fewest):
-                told.add((total, parts))
-                own = replace(own, is_alike=not own.is_strong)
-                found.append(replace(each, line=total, of=parts, support=own))
-    parts_of = [(each.line, {*each.of}) for each in found]
-    kept = [
-        each
-        for each in relations.found
-        if not (each.is_sum and each.axis is Axis.COLUMNS)
-        or not any(line in each.of and parts & {*each.of} for line, parts in parts_of)
-    ]
-    return _with(relations, [*kept, *found])
+            if is_new and _shape(total, parts, headers) == shape:
+                yield each, total, parts, shapes[shape]
 
 
 def with_nobody(relations: Relations, headers: Mapping[int, Path], block: Intervals) -> Relations:

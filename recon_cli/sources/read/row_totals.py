@@ -104,18 +104,19 @@ def with_lone_total(
 def _lone_total(
     relations: Relations, rows: Mapping[int, Path]
 ) -> tuple[int, tuple[int, ...]] | None:
-    """Return the row that words call the total, alone in its group, and what it may be of; or None.
+    """Return the row that may be the total, alone in its group, and what it may be of; or None.
 
-    Of each other group it is the row that is its total, else all: ``England / All prisons`` stands
-    over ``North / North total`` and ``Islands / Sark``. Where numbers show its sum already, or
-    there are two such rows, there is none.
+    It is the one that is part of nothing where all others are part of something, or that words
+    call a total. Of each other group it is of the row that is its total, else of all:
+    ``England / All prisons`` stands over ``North / North total`` and ``Islands / Sark``. Where
+    numbers show its sum already, or there are two such rows, there is none.
     """
     groups: dict[Path, list[int]] = {}
     for row, path in rows.items():
         groups.setdefault(path[:-1], []).append(row)
     totals = {row for row, path in rows.items() if path and is_called_total(path)}
-    alone = [own[0] for outer, own in groups.items() if outer and len(own) == 1]
-    alone = [row for row in alone if row in totals]
+    alone = [own[0] for outer, own in groups.items() if len(own) == 1]
+    alone = [row for row in alone if row in totals or len(rows[row]) == 1]
     if len(alone) != 1 or len(groups) <= _FEWEST_PARTS:
         return None
     (total,) = alone

@@ -163,6 +163,7 @@ class Slip:
     """A sum that holds but in a few positions.
 
     Attributes:
+        shown: Positions in which all numbers are printed, and agree.
         broken: The positions in which it does not.
     """
 
@@ -194,12 +195,27 @@ def slips(block: Intervals) -> list[Slip]:
             key = each.total, each.parts
             if not each.support.is_strong or key in found:
                 continue
-            own = np.array([each.total, *each.parts], dtype=np.intp)
-            broken = _broken(block.take(own, positions))
-            if 0 < len(broken) <= max(1, len(positions) // 10):
-                shown = len(positions) - len(broken)
-                found[key] = Slip(each.total, each.parts, shown, tuple(broken))
+            if (own := slip(block, *key)) is not None:
+                found[key] = own
     return list(found.values())
+
+
+def slip(block: Intervals, total: int, parts: tuple[int, ...]) -> Slip | None:
+    """Return a sum of lines that some positions show, and a few break; None if it is none.
+
+    Example:
+        >>> numbers = np.array([[9.0, 31, 30, 14], [4.0, 11, 10, 8], [5.0, 20, 19, 6]])
+        >>> slip(Intervals.exact(numbers), 0, (1, 2))
+        Slip(total=0, parts=(1, 2), shown=3, broken=(2,))
+    """
+    own = block.take(
+        np.array([total, *parts], dtype=np.intp), np.arange(block.low.shape[1], dtype=np.intp)
+    )
+    broken = _broken(own)
+    shown = np.setdiff1d(np.flatnonzero(own.known.all(axis=0)), broken)
+    if len(shown) < STRONG_POSITIONS or not 0 < len(broken) <= max(1, block.low.shape[1] // 10):
+        return None
+    return Slip(total, parts, len(shown), tuple(broken))
 
 
 def _broken(block: Intervals) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -25,7 +25,7 @@ from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
-from recon_cli.sources.read.parallels import with_nobody, with_parallels
+from recon_cli.sources.read.parallels import slipped_parallels, with_nobody, with_parallels
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.relations import (
     Axis,
@@ -40,7 +40,7 @@ from recon_cli.sources.read.row_totals import with_lone_total, with_nested
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
-from recon_cli.sources.read.sums import Support, possible_splits, possible_whole, slips
+from recon_cli.sources.read.sums import Slip, Support, possible_splits, possible_whole, slips
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, is_word, says
 
@@ -48,6 +48,8 @@ from recon_cli.sources.read.words import Sense, is_word, says
 _MOST_APART: Final = 4
 #: Ways to cut columns into two that a question offers.
 _MOST_SPLITS: Final = 3
+#: Capitals that stand for a word.
+_LONGEST_CODE: Final = 3
 #: Rows of one kind of which a larger share of numbers is not whole have statistics.
 _BROKEN: Final = 0.5
 
@@ -358,9 +360,24 @@ class TableDraft:
         return self._by_codes(names) if self.choices.codes_first else names
 
     def _are_codes(self, at: int) -> bool:
-        """Test whether a column has letters and digits alone, with a digit in each."""
+        """Test whether a column has letters and digits alone, with a digit or few capitals each."""
         texts = self.grid.coded((self.region.body, at))[0]
-        return all(text.isalnum() and any(map(str.isdigit, text)) for text in texts)
+        return all(
+            text.isalnum()
+            and (any(map(str.isdigit, text)) or (text.isupper() and len(text) <= _LONGEST_CODE))
+            for text in texts
+        )
+
+    def _is_of_places(self, at: int) -> bool:
+        """Test whether the header of a column says that it has places."""
+        return says(self._header(at), Sense.PLACE)
+
+    def _is_in_places(self, at: int, names: Names) -> bool:
+        """Test whether the texts of a column are parts of those of another, which has places."""
+        beside = [twin for twin, key in names.twins.items() if key == at]
+        around = [above for above in beside if self._is_within(at, above)]
+        around += [above for own, above in names.parents.items() if own == at]
+        return any(map(self._is_of_places, around))
 
     def _is_other_name(self, at: int, names: Names) -> bool:
         """Test whether the texts of a column stand for those of a key, one for one."""
@@ -397,10 +414,10 @@ class TableDraft:
             at
             for at in names.constants
             if at in said
-            or (not said and says(self._header(at), Sense.PLACE))
+            or (not said and self._is_of_places(at))
             or (not said and self._header(at).casefold() in GEOIDS)
         ]
-        is_told = any(says(self._header(at), Sense.PLACE) for at in names.keys)
+        is_told = any(self._is_of_places(at) for at in names.keys)
         if len(able) != 1 or able[0] in names.keys or (is_told and not said):
             return names
         constants = tuple(at for at in names.constants if at != able[0])
@@ -477,9 +494,10 @@ class TableDraft:
             return names.keys[-1]
         if (inner := [at for at in names.keys if at in names.parents]) and self.choices.parent:
             return inner[0]
-        by_word = [at for at in names.keys if says(self._header(at), Sense.PLACE)]
+        by_word = [at for at in names.keys if self._is_of_places(at)]
         coded = [at for at in names.keys if self._header(at).casefold() in GEOIDS]
-        for able in (by_word, coded):
+        inside = [at for at in names.keys if self._is_in_places(at, names)]
+        for able in (by_word, coded, inside):
             if len(able) == 1:
                 return able[0]
         sizes = {at: len(self.grid.coded((self.region.body, at))[0]) for at in names.keys}
@@ -519,6 +537,11 @@ class TableDraft:
         left_out = {*self._said(tuple(self.choices.leave_out))}
         used = [at for at in counts if at not in left_out]
         slipped = self._ask_slips(used) if open_ and relations.base == 1 else set()
+        if relations.base == 1:
+            block = self._every(self.region)
+            for slip in slipped_parallels(relations, self.headers, block):
+                if {slip.total, *slip.parts} <= {*used} - slipped:
+                    self._ask_slip(slip.total, slip.parts, slip)
         open_ = [at for at in open_ if at not in slipped]
         open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
         is_classed = not has_counts and self._are_apart(open_)
@@ -526,7 +549,8 @@ class TableDraft:
             is_told = is_classed or self._ask_possible(run, used)
             odd = [at for at in run if self._breaks(at, rows)]
             if not is_told and (has_counts or not rows or odd):
-                self._ask_unrelated(run if has_counts or not rows else odd)
+                asked = run if has_counts or not rows else odd
+                self._ask_unrelated(asked, self._wider(relations, asked))
         for each in relations.found:
             is_used = left_out.isdisjoint((each.line, *each.of))
             if each.is_sum and each.axis is Axis.COLUMNS and is_used and not self._holds(each):
@@ -612,26 +636,30 @@ class TableDraft:
         for each in slips(block):
             total, parts = counts[each.total], [counts[i] for i in each.parts]
             found |= {total, *parts}
-            if total in self._said(self.choices.total):
-                support = Support(each.shown, 0, len(each.broken), 0.0, 0.0)
-                self.told.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
-                continue
-            row = int(self.region.body[each.broken[0]])
-            shown = " + ".join(repr(self._header(at)) for at in parts)
-            numbers = " + ".join(str(self.grid.texts[row, at]) for at in parts)
-            self.questions.append(
-                Question(
-                    f"row {self.grid.rows[row]}: {self._header(total)!r} is "
-                    f"{self.grid.texts[row, total]}, and {shown} are {numbers}; they add up in "
-                    f"{each.shown} other rows: mend the file, or take it as it is",
-                    {
-                        "as it is": flag("total", self._header(total)),
-                        "leave it out": flag("leave-out", self._header(total)),
-                    },
-                    (total, *parts),
-                )
-            )
+            self._ask_slip(total, parts, each)
         return found
+
+    def _ask_slip(self, total: int, parts: Sequence[int], slip: Slip) -> None:
+        """Ask about a sum that a row or two break, or take it as it is said to be."""
+        if total in self._said(self.choices.total):
+            support = Support(slip.shown, 0, len(slip.broken), 0.0, 0.0)
+            self.told.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
+            return
+        row = int(self.region.body[slip.broken[0]])
+        shown = " + ".join(repr(self._header(at)) for at in parts)
+        numbers = " + ".join(str(self.grid.texts[row, at]) for at in parts)
+        self.questions.append(
+            Question(
+                f"row {self.grid.rows[row]}: {self._header(total)!r} is "
+                f"{self.grid.texts[row, total]}, and {shown} are {numbers}; they add up in "
+                f"{slip.shown} other rows: mend the file, or take it as it is",
+                {
+                    "as it is": flag("total", self._header(total)),
+                    "leave it out": flag("leave-out", self._header(total)),
+                },
+                (total, *parts),
+            )
+        )
 
     def _ask_possible(self, run: Sequence[int], counts: Sequence[int]) -> bool:
         """Ask whether columns side by side add up to a total that nothing forbids."""
@@ -680,15 +708,33 @@ class TableDraft:
         )
         return True
 
-    def _ask_unrelated(self, run: Sequence[int]) -> None:
+    def _wider(self, relations: Relations, run: Sequence[int]) -> dict[str, str]:
+        """Return the sums that columns may be further parts of, and the flags that say so.
+
+        Where nobody is counted in them, in all rows that tell, a sum holds with and without them.
+        """
+        withheld = self._withheld(self._names())
+        found: dict[str, str] = {}
+        for each in relations.sums(Axis.COLUMNS):
+            if not each.support.is_strong or {*run} & {each.line, *each.of}:
+                continue
+            parts = (*each.of, *run)
+            borne = relations.support(self.grid, self.region, withheld, each.line, parts)
+            if borne.shown and not borne.broken:
+                total, own = self._header(each.line), [self._header(at) for at in sorted(parts)]
+                more = f"{'is' if len(run) == 1 else 'are'} in {total!r}, too"
+                found[more] = flag("sum", f"{total} = {' + '.join(own)}")
+        return found
+
+    def _ask_unrelated(self, run: Sequence[int], wider: Mapping[str, str]) -> None:
         shown = ", ".join(repr(self._header(at)) for at in run)
         is_one = len(run) == 1
         headers = [self._header(at) for at in run]
-        answers: dict[str, str] = {}
+        answers = {f"{shown} {more}": said for more, said in wider.items()}
         if not is_one:
             every = "both are" if len(run) == 2 else f"all {len(run)} are"
             apart = f"{every} counts of these people, and nobody is in two of them"
-            answers = {
+            answers |= {
                 apart: flag("apart", *headers),
                 f"{every} counts of these people": flag("count", *headers),
                 f"{every} to be left out": flag("leave-out", *headers),

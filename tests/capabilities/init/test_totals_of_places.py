@@ -43,6 +43,12 @@ def test_a_total_that_no_column_shows_is_asked_about(tmp_path: Path) -> None:
     assert asked.text.startswith(f"{TOTAL!r} may be all other places together")
 
 
+def test_a_row_that_is_part_of_nothing_may_be_the_total(tmp_path: Path) -> None:
+    text = WIDE.replace("England,All prisons", ",England")
+    (asked,) = recognise([_written(tmp_path, text)], choices=Choices(place="Prison")).questions
+    assert asked.text.startswith("'England' may be all other places together")
+
+
 def _written(folder: Path, text: str = WIDE) -> Path:
     path = folder / "prisons.csv"
     path.write_text(text)

@@ -86,3 +86,38 @@ def test_places_of_groups_whose_totals_are_called_alike(tmp_path: Path) -> None:
     assert isinstance(geoids, dict)
     assert geoids["Lyon / Garnier"].startswith(geoids["Lyon / Ensemble"])
     assert found.mapping["parent"] == ["academie"]
+
+
+def test_codes_of_totals_are_letters_among_numbers(tmp_path: Path) -> None:
+    """Code columns that repeat the words beside them are no counts, `T` among 1 and 2 included."""
+    rows = ["academie;etablissement;code_diplome;diplome;code_statut;statut;effectif"]
+    number = 5
+    for region, schools in {"Nord": ("LP Hugo", "LP Zola"), "Sud": ("CFA Ain", "LP Foch")}.items():
+        for school in schools:
+            for code, diploma in (("1", "CAP"), ("2", "BTS"), ("T", "Ensemble")):
+                number = number * 7 % 31 + 6
+                counts = {"S": number, "A": 2 * number + 1, "T": 3 * number + 1}
+                words = {"S": "Scolaire", "A": "Apprentissage", "T": "Ensemble"}
+                counts = {key: 0 if diploma == "Ensemble" else n for key, n in counts.items()}
+                rows += [
+                    f"{region};{school};{code};{diploma};{status};{words[status]};{count}"
+                    for status, count in counts.items()
+                ]
+    path = tmp_path / "eleves.csv"
+    path.write_text("\n".join(_with_sums(rows)) + "\n")
+    found = recognise([path])
+    assert not found.questions
+    assert not found.left_out
+    assert {each.name: set(each.values) for each in found.schema.features} == {
+        "diplome": {"cap", "bts"},
+        "statut": {"scolaire", "apprentissage"},
+    }
+
+
+def _with_sums(rows: list[str]) -> list[str]:
+    """Return rows in which those of all diplomas are the sums of the two above."""
+    cells = [row.split(";") for row in rows]
+    for i, row in enumerate(cells):
+        if row[3] == "Ensemble":
+            row[-1] = str(sum(int(cells[i - back][-1]) for back in (3, 6)))
+    return [";".join(row) for row in cells]

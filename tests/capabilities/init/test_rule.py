@@ -199,3 +199,33 @@ def test_a_text_that_says_its_interval_keeps_it_beside_a_percentage() -> None:
         (2, 647, 650, 1, "safe"),  # by no rule that is known, and the summary says so
         (3, 0, 3, 4, "narrowed"),  # 0 to 4 by the text
     ]
+
+
+TWO_MARKS = TABLE.replace("Yew,6,*,*", "Yew,:,:,:")
+
+
+@pytest.mark.parametrize(
+    ("note", "flags", "doubt"),
+    [
+        (": = not available\n* fewer than 5 people\n", ["--below", "5"], "what ':' hides: a note"),
+        ("", ["--below", "*=5"], None),
+        ("", ["--below", "5"], "whether '*', ':' all hide counts below 5 (`--below TEXT=5`)"),
+    ],
+)
+def test_a_rule_is_of_the_texts_that_it_is_said_of(
+    note: str, flags: list[str], doubt: str | None
+) -> None:
+    Path("courts.csv").write_text(TWO_MARKS + note)
+    told = " ".join(recon("init", "courts.csv", *flags).stdout.split())
+    assert ("not told" in told) == (doubt is not None)
+    assert doubt is None or doubt in told
+    law = Path("recon.protection.yaml").read_text()
+    is_of_one = doubt is None or "a note" in doubt
+    assert ("{markers: ['*'], law: {suppressed: {below: 5}}}" in law) == is_of_one
+    assert ("{markers: [':'], law: {suppressed: {flagged: may-be-zero}}}" in law) == is_of_one
+
+
+@pytest.mark.parametrize("wrong", ["c=5", "five", "1", "*="])
+def test_a_rule_of_a_text_that_is_not_there_is_refused(wrong: str) -> None:
+    Path("courts.csv").write_text(TWO_MARKS)
+    assert f"--below {wrong}: " in recon("init", "courts.csv", "--below", wrong, code=2).stderr

@@ -48,6 +48,19 @@ def test_nothing_is_written_if_one_of_the_drafts_is_there() -> None:
     assert not Path("houses.yaml").exists()
 
 
+def test_a_second_draft_stands_beside_the_first() -> None:
+    """What is the same again is no conflict; a schema that differs is called as its config is."""
+    Path("houses.csv").write_text(HOUSES)
+    recon("init", "houses.csv")
+    recon("init", "houses.csv")
+    recon("init", "houses.csv", "--to", "second.yaml")
+    assert not Path("second.schema.yaml").exists()
+    Path("houses.yaml").write_text(Path("houses.yaml").read_text() + "# mine\n")
+    recon("init", "houses.csv", "--to", "third.yaml")
+    assert yaml.safe_load(Path("third.yaml").read_text())["release"] == "third.schema.yaml"
+    assert Path("houses.yaml").read_text().endswith("# mine\n")
+
+
 def test_a_size_is_one_number_and_all_places_are_a_region() -> None:
     Path("houses.csv").write_text(HOUSES)
     recon("init", "houses.csv")
