@@ -268,7 +268,7 @@ class TableDraft:
                     ask,
                 )
             counts, statistics = self._wide_counts(relations)
-            relations = replace(relations, found=(*relations.found, *self.told))
+        relations = replace(relations, found=(*relations.found, *self.told))
         counts = tuple(at for at in counts if at not in left_out)
         self._ask_measures(counts)
         statistics = tuple(at for at in statistics if at not in left_out)
@@ -540,8 +540,10 @@ class TableDraft:
         if relations.base == 1:
             block = self._every(self.region)
             for slip in slipped_parallels(relations, self.headers, block):
-                if {slip.total, *slip.parts} <= {*used} - slipped:
+                own = {slip.total, *slip.parts}
+                if own <= {*used} - slipped:
                     self._ask_slip(slip.total, slip.parts, slip)
+                    slipped |= own
         open_ = [at for at in open_ if at not in slipped]
         open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
         is_classed = not has_counts and self._are_apart(open_)
@@ -642,7 +644,7 @@ class TableDraft:
     def _ask_slip(self, total: int, parts: Sequence[int], slip: Slip) -> None:
         """Ask about a sum that a row or two break, or take it as it is said to be."""
         if total in self._said(self.choices.total):
-            support = Support(slip.shown, 0, len(slip.broken), 0.0, 0.0)
+            support = Support(slip.shown, 0, len(slip.broken), 0.0, 0.0, is_said=True)
             self.told.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
             return
         row = int(self.region.body[slip.broken[0]])
@@ -843,7 +845,7 @@ class TableDraft:
         whole = [at for at in whole if at in said or not self._is_statistic(at)]
         across = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
         joined = {at for each in across for at in (each.line, *each.of)}
-        if joined and (self.choices.are_known or not said):
+        if joined:
             return self._wide_counts(relations)
         adding = [at for at in whole if any(e.count == at for e in values)]
         counts = said or tuple((adding or whole)[:1])
