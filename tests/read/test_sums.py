@@ -117,3 +117,23 @@ def test_percentages_of_what_was_counted_are_found_beside_rounded_counts() -> No
     assert not find_ratios(block, [2], [0, 1])
     (found,) = find_ratios(block, [2], [0, 1], 4)
     assert (found.part, found.base, found.support.broken) == (0, 1, 0)
+
+
+@pytest.mark.parametrize("seed", [144, *range(12)])
+def test_half_of_the_people_are_no_sum_of_the_other_half(seed: int) -> None:
+    """Rounded to three, kinds may add up to another; with it they are all people (seed 144)."""
+    draws = np.random.default_rng(seed)
+    counts = draws.multinomial(draws.integers(15, 700, 18), [0.5, 0.2, 0.13, 0.11, 0.03, 0.03]).T
+    whole = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
+    over = whole % 3
+    numbers = whole - over + 3 * (draws.random(whole.shape) * 3 < over)
+    is_known = whole >= 6
+    block = Intervals(
+        np.where(is_known, numbers, 0.0),
+        np.where(is_known, numbers, np.inf),
+        is_known,
+        np.ones(whole.shape, dtype=bool),
+        np.ones(whole.shape),
+    ).in_steps(3)
+    found = [each for each in find_sums(block, np.full(18, 4.0)) if each.support.is_strong]
+    assert {each.total for each in found} <= {0}

@@ -609,14 +609,24 @@ def _settled(found: Sequence[Sum], block: Intervals) -> list[Sum]:
 def _disjoint(sums: Sequence[Sum]) -> list[Sum]:
     """Return the sums without those that count a line beside its own parts, by better evidence."""
     inside: dict[tuple[int, int], float] = {}
+    within: dict[int, list[Sum]] = {}
     for each in sums:
         for part in each.parts:
             key = each.total, part
             inside[key] = max(inside.get(key, 0.0), each.support.bits)
+            within.setdefault(part, []).append(each)
+
+    def is_beside_its_parts(each: Sum) -> bool:
+        return any(
+            other.support.bits > each.support.bits and not {*each.parts}.isdisjoint(other.parts)
+            for other in within.get(each.total, [])
+        )
+
     return [
         each
         for each in sums
-        if not any(
+        if not is_beside_its_parts(each)
+        and not any(
             inside.get((one, other), 0.0) >= each.support.bits
             for one in each.parts
             for other in each.parts
