@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,6 +21,10 @@ class PlaceSum:
 
     total: int
     parts: tuple[int, ...]
+
+    def is_rival_of(self, other: PlaceSum) -> bool:
+        """Test whether another sum is of the same place, or has a place in common with its parts."""
+        return self.total == other.total or not {*self.parts}.isdisjoint(other.parts)
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,42 @@ class _Sheet:
 
 
 @dataclass
+class _List:
+    """Places that one table has, or several in the same order: their numbers tell together.
+
+    Attributes:
+        labels: How messages name the tables.
+        numbers: Places by counts, of each table.
+        base: What the counts are rounded to, at most.
+    """
+
+    labels: list[str] = field(default_factory=list)
+    sums: list[PlaceSum] = field(default_factory=list)
+    numbers: list[Intervals] = field(default_factory=list)
+    base: int = 1
+
+    def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
+        """Yield the places of each table, with what they are part of."""
+        numbers = Intervals.beside(self.numbers)
+        fitting = [e for e in self.sums if _fits(numbers, e.total, e.parts, self.base)]
+        sums = [
+            each
+            for each in dict.fromkeys(self.sums)
+            if each in fitting or not any(map(each.is_rival_of, fitting))
+        ]
+        names = _names(paths, _parents(paths, sums, numbers, self.base))
+        texts = [PART_OF.join(path) for path in paths]
+        for label in self.labels:
+            yield _Sheet(label, dict(zip(texts, names, strict=True)))
+
+
+@dataclass
 class PlaceTree:
     """Places of several tables, and what they are part of."""
 
-    sheets: list[_Sheet] = field(default_factory=list)
+    lists: dict[tuple[Path, ...], _List] = field(default_factory=dict)
     codes: dict[str, str] = field(default_factory=dict)
+    alone: list[_Sheet] = field(default_factory=list)
 
     def add(
         self,
@@ -73,15 +108,16 @@ class PlaceTree:
             codes: Place, by its number → its code.
             base: What the counts are rounded to.
         """
-        texts = [PART_OF.join(path) for path in paths]
-        above = _parents(paths, sums, numbers, base)
-        names = _names(paths, above)
-        self.sheets.append(_Sheet(label, dict(zip(texts, names, strict=True))))
-        self.codes |= {texts[i]: code for i, code in codes.items()}
+        own = self.lists.setdefault(tuple(paths), _List())
+        own.labels.append(label)
+        own.sums += sums
+        own.numbers.append(numbers)
+        own.base = max(own.base, base)
+        self.codes |= {PART_OF.join(paths[i]): code for i, code in codes.items()}
 
     def add_one(self, text: str, code: str) -> None:
         """Add the one place that a table is about."""
-        self.sheets.append(_Sheet("", {text: (text,)}))
+        self.alone.append(_Sheet("", {text: (text,)}))
         self.codes[text] = code
 
     def paths(self) -> dict[str, Path]:
@@ -92,7 +128,8 @@ class PlaceTree:
         Raises:
             SourceError: A name in such a sheet is of several places of the others.
         """
-        sheets = _named_alike(self.sheets)
+        told = (sheet for paths, own in self.lists.items() for sheet in own.sheets(paths))
+        sheets = _named_alike([*told, *self.alone])
         most = max(sheet.depth for sheet in sheets)
         known = {path for sheet in sheets if sheet.depth == most for path in sheet.paths.values()}
         known |= {path[:n] for path in known for n in range(1, len(path))}

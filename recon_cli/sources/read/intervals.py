@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,6 +48,12 @@ class Intervals:
         return Intervals(
             self.low[at], self.high[at], self.known[at], self.present[at], self.unit[at]
         )
+
+    @classmethod
+    def beside(cls, blocks: Sequence[Intervals]) -> Intervals:
+        """Return blocks of the same lines as one, their positions after each other."""
+        names = ("low", "high", "known", "present", "unit")
+        return cls(*(np.concatenate([getattr(b, n) for b in blocks], axis=1) for n in names))
 
     def in_steps(self, base: int) -> Intervals:
         """Return the same block where all numbers are rounded to multiples of a base."""
