@@ -20,7 +20,7 @@ from recon_cli.capabilities.init.conditions import (
 )
 from recon_cli.capabilities.init.lines import Lines, Part, moved
 from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
-from recon_cli.capabilities.init.place_tree import PlaceSum, PlaceTree
+from recon_cli.capabilities.init.place_tree import Overfull, PlaceSum, PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
 from recon_cli.capabilities.init.statistic_draft import Scale
@@ -198,6 +198,15 @@ def _level(names: Sequence[str], level: int, height: int) -> list[str]:
     return [name if level == height - 1 else "" for name in names]
 
 
+def _of_overfull(each: Overfull) -> Question:
+    """Ask which parts of a place are parts of others, where they add up to more than it has."""
+    sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
+    return Question(
+        f"the places that {each.whole!r} is of add up to more than it: some are parts of others",
+        {said: flag("sum", said) for said in sums} | {"it is of none": flag("apart", each.whole)},
+    )
+
+
 def _asked_once(questions: Sequence[Question]) -> list[Question]:
     """Return the questions that an answer to an earlier one does not answer, too."""
     kept: list[Question] = []
@@ -273,6 +282,7 @@ class _Drafter:
                 self._add_long_places(part)
             else:
                 self._add_places(part)
+        self.questions += map(_of_overfull, self.places.overfull())
         self.paths = self.places.paths()
         for group in self._groups():
             if group[0].table.names.is_long:

@@ -11,6 +11,8 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.row_labels import PART_OF, is_called_total
 
+#: Rows below one that may be its parts.
+_FEWEST, _MOST = 2, 40
 #: Words that name a place, outermost first; none for all places together.
 Path = tuple[str, ...]
 
@@ -23,8 +25,20 @@ class PlaceSum:
     parts: tuple[int, ...]
 
     def is_rival_of(self, other: PlaceSum) -> bool:
-        """Test whether another sum is of the same place, or has a place in common with its parts."""
+        """Test whether another sum is of the same place, or of some of the same parts."""
         return self.total == other.total or not {*self.parts}.isdisjoint(other.parts)
+
+
+@dataclass(frozen=True)
+class Overfull:
+    """A place whose parts add up to more than it has, so that some are parts of others.
+
+    Attributes:
+        sums: Part → the rows below it that it may be the sum of.
+    """
+
+    whole: str
+    sums: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -65,8 +79,8 @@ class _List:
     numbers: list[Intervals] = field(default_factory=list)
     base: int = 1
 
-    def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
-        """Yield the places of each table, with what they are part of."""
+    def parents(self, paths: Sequence[Path]) -> dict[int, int]:
+        """Map each place to the one that it is part of."""
         numbers = Intervals.beside(self.numbers)
         fitting = [e for e in self.sums if _fits(numbers, e.total, e.parts, self.base)]
         sums = [
@@ -74,10 +88,36 @@ class _List:
             for each in dict.fromkeys(self.sums)
             if each in fitting or not any(map(each.is_rival_of, fitting))
         ]
-        names = _names(paths, _parents(paths, sums, numbers, self.base))
+        return _parents(paths, sums, numbers, self.base)
+
+    def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
+        """Yield the places of each table, with the names of what they are part of."""
+        names = _names(paths, self.parents(paths))
         texts = [PART_OF.join(path) for path in paths]
         for label in self.labels:
             yield _Sheet(label, dict(zip(texts, names, strict=True)))
+
+    def overfull(self, paths: Sequence[Path]) -> Iterator[Overfull]:
+        """Yield the places whose parts add up to more than they have."""
+        numbers = Intervals.beside(self.numbers)
+        above = self.parents(paths)
+        inner = {*above.values()}
+        for whole in sorted(inner):
+            parts = [i for i, outer in above.items() if outer == whole]
+            slack = (self.base - 1) * (len(parts) + 1)
+            if not (numbers.low[parts].sum(axis=0) > numbers.high[whole] + slack).any():
+                continue
+            found = [
+                PlaceSum(at, tuple(range(at + 1, at + 1 + many)))
+                for at in parts
+                for many in range(_FEWEST, _MOST)
+                if {*range(at, at + 1 + many)} <= {*parts} - inner
+                and _fits(numbers, at, range(at + 1, at + 1 + many), self.base)
+            ]
+            names = [PART_OF.join(path) for path in paths]
+            yield Overfull(
+                names[whole], {names[e.total]: tuple(names[i] for i in e.parts) for e in found}
+            )
 
 
 @dataclass
@@ -119,6 +159,11 @@ class PlaceTree:
         """Add the one place that a table is about."""
         self.alone.append(_Sheet("", {text: (text,)}))
         self.codes[text] = code
+
+    def overfull(self) -> Iterator[Overfull]:
+        """Yield the places whose parts add up to more than they have."""
+        for paths, own in self.lists.items():
+            yield from own.overfull(paths)
 
     def paths(self) -> dict[str, Path]:
         """Return what stands for each place → the names of what it is part of, and its own.
@@ -286,7 +331,8 @@ def _parents(
     else:
         _by_words(above, inner, paths, numbers, base)
         _by_sums(above, [each for each in sums if not {*each.parts} & {*above}])
-    _by_words(above, {(): groups.get((), [])}, paths, numbers, base)
+    _by_names(above, paths, numbers, base)
+    _by_words(above, {(): [i for i in groups.get((), []) if i not in above]}, paths, numbers, base)
     tops = [i for i in range(len(paths)) if i not in above]
     whole = _sum_of_others(tops, numbers, base)
     for i in tops if whole is not None else ():
@@ -351,6 +397,23 @@ def _by_words(
         for i in parts:
             if own is not None and i != own and i not in above and not _is_below(own, i, above):
                 above[i] = own
+
+
+def _by_names(above: dict[int, int], paths: Sequence[Path], numbers: Intervals, base: int) -> None:
+    """Put a place under the row before it that has its first word and its numbers.
+
+    A region with one part stands so: *Auckland Region*, and below it *Auckland*.
+    """
+    inner = {*above.values()}
+    for before, i in itertools.pairwise(range(len(paths))):
+        names = paths[before], paths[i]
+        if before in inner or {before, i} & {*above} or not all(len(own) == 1 for own in names):
+            continue
+        first, second = (own[0].casefold().split()[:1] for own in names)
+        told = numbers.known[before] & numbers.known[i]
+        is_told = told.sum() > 1 and bool(numbers.low[i][told].any())
+        if first == second and is_told and _fits(numbers, before, [i], base):
+            above[i] = before
 
 
 def _sum_of_others(tops: Sequence[int], numbers: Intervals, base: int) -> int | None:

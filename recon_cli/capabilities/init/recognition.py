@@ -571,10 +571,15 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
 
 
 def _finest(fitting: Fit, schema: Release) -> tuple[str, ...]:
-    """Return the geoids of the finest level that files have, each once."""
+    """Return the geoids of all places of the finest level, each once.
+
+    A larger place of which the files have no part is its own part: its geoid and zeros.
+    """
     digits = schema.geography.unit.digits
     found = {geoid for file in fitting.files for geoid in file.survey.geoids.to_list()}
-    return tuple(sorted(geoid for geoid in found if len(geoid) == digits))
+    finest = {geoid for geoid in found if len(geoid) == digits}
+    inner = {geoid[:n] for geoid in found for n in range(1, len(geoid))}
+    return tuple(sorted(finest | {geoid.ljust(digits, "0") for geoid in found - inner}))
 
 
 def _the_one(
