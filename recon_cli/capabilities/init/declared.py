@@ -18,13 +18,13 @@ class Declared:
     """Statement of a user on how counts were published.
 
     Attributes:
-        rules: Text in place of counts → by what rule these are suppressed; under "" the rule of all
-            texts that are not named.
+        rules: Text in place of counts → by what rule these are suppressed; under None the rule of
+            all texts that are not named.
         rounding: How counts that look rounded are; ``none``: they are exact.
         lists_all: Whether the files list every place.
     """
 
-    rules: Mapping[str, Suppressed] = field(default_factory=dict)
+    rules: Mapping[str | None, Suppressed] = field(default_factory=dict)
     rounding: Rounding | None = None
     lists_all: bool = False
 
@@ -41,7 +41,7 @@ class Declared:
         """Return what flags say.
 
         Args:
-            below: ``5``, or with the text that the rule is of ``c=5``.
+            below: ``5``, or with the text that the rule is of ``c=5``; ``=5`` is of blanks.
 
         Raises:
             ConfigError: A rule of suppression has no threshold, or one that is no number above 1.
@@ -50,29 +50,30 @@ class Declared:
             flag = "--complementary" if complementary else "--zeros"
             raise ConfigError(f"{flag}: say below which number counts are suppressed: --below N")
         flagged: Literal["positive", "may-be-zero"] = "may-be-zero" if zeros else "positive"
-        rules: dict[str, Suppressed] = {}
+        rules: dict[str | None, Suppressed] = {}
         for text in below:
-            marker, _, number = text.rpartition("=")
+            marker, is_of_one, number = text.rpartition("=")
             if not number.isdecimal() or int(number) < 2:
                 raise ConfigError(
                     f"--below {text}: say a number above 1, or a text and a number, such as c=5"
                 )
-            rules[marker] = Suppressed(
+            rules[marker if is_of_one else None] = Suppressed(
                 below=int(number), flagged=flagged, complementary=complementary
             )
         return cls(rules, rounded, all_places)
 
     def rule_of(self, marker: str) -> Suppressed | None:
         """Return the rule by which a text stands in place of counts; None where it is unknown."""
-        return self.rules.get(marker, self.rules.get(""))
+        return self.rules.get(marker, self.rules.get(None))
 
     def within(self, markers: Sequence[str]) -> Declared:
         """Return the statement with the rule of all texts for some alone."""
-        rule = self.rules.get("")
+        rule = self.rules.get(None)
         if rule is None:
             return self
-        named = {marker: own for marker, own in self.rules.items() if marker}
-        return replace(self, rules={**dict.fromkeys(markers, rule), **named})
+        rules: dict[str | None, Suppressed] = dict.fromkeys(markers, rule)
+        rules |= {marker: own for marker, own in self.rules.items() if marker is not None}
+        return replace(self, rules=rules)
 
     @property
     def below(self) -> int:

@@ -83,11 +83,11 @@ def compose(found: RecognisedFiles, target: Path) -> str:
         _GATE: {"rules": [{"recovered": {"below": below or _EXAMPLE}, "most": 0}]},
     }
     lines = [*_opening(found), "", *_keys(Top, top, "")]
-    gate = (_GATE,) if found.draft is not None and found.is_protected else ()
+    gate = (_GATE,) if found.draft is not None and found.withholds else ()
     for name in (*_ASKED, *gate, *_OFFERED):
         is_offered = name in _OFFERED or (name == "solvar" and found.draft is not None)
         is_offered |= name == _GATE and not below
-        asked = not is_offered and (found.is_protected or name != "audit")
+        asked = not is_offered and (found.withholds or name != "audit")
         if name in SECTIONS and (asked or is_offered):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.capabilities.init.conditions import (
     Condition,
     Key,
@@ -68,6 +69,7 @@ class Draft:
         text: The schema as YAML.
         mapping: Keys of ``ingest.mapping``.
         printed: Table of statistics → texts in place of its numbers.
+        missing: How many counts have no row, of files with a row a count.
     """
 
     text: str
@@ -77,6 +79,7 @@ class Draft:
     doubts: tuple[str, ...]
     questions: tuple[Question, ...]
     printed: Mapping[str, tuple[str, ...]]
+    missing: int = 0
 
 
 def draft(
@@ -236,6 +239,7 @@ class _Drafter:
         self.totals: dict[str, dict[Hashable, float]] = {}
         self.statistics = statistics
         self.found: list[StatisticTable] = []
+        self.missing = 0
 
     def draft(self, *, census: bool) -> Draft:
         """Draft a schema and a mapping.
@@ -267,6 +271,7 @@ class _Drafter:
             (*self.doubts, *doubts),
             tuple(_asked_once(self.questions)),
             {each.name: each.marks for each in self.found},
+            self.missing,
         )
 
     def read(self) -> None:
@@ -615,6 +620,7 @@ class _Drafter:
                 both |= own[value]
             cells.setdefault(key_of(both), both)
         places = table.place_texts
+        self._note_missing(places, which)
         self._table(list(cells.values()), part, places)
         is_whole = [
             not any(own.get(value, True) for own, value in zip(meanings, combination, strict=True))
@@ -623,6 +629,28 @@ class _Drafter:
         whole = np.flatnonzero(np.array(is_whole, dtype=bool)[which]).tolist()
         everybody = [i for i, condition in enumerate(across) if not condition] if whole else []
         self._note_totals(part, [self.paths[places[row]] for row in whole], everybody[:1], whole)
+
+    def _note_missing(self, places: Sequence[str], which: IntArray) -> None:
+        """Note the counts without a row: of each place, those that others of its level have.
+
+        Args:
+            places: The place of each row.
+            which: What each row counts, numbered.
+        """
+        depth = np.array([len(self.paths[place]) for place in places])
+        place = np.unique(np.array(places), return_inverse=True)[1]
+        every = missing = 0
+        for level in np.unique(depth).tolist():
+            own = depth == level
+            full = len(np.unique(place[own])) * len(np.unique(which[own]))
+            every += full
+            missing += full - len(np.unique(place[own] * (which.max() + 1) + which[own]))
+        if missing:
+            self.missing += missing
+            self.doubts.append(
+                f"what {missing:,} of {every:,} counts are that have no row: they are taken as "
+                "counts that are not published (zeros: `ingest.absent: zero`)"
+            )
 
     # --- features and cells -----------------------------------------------------------------
 

@@ -87,6 +87,7 @@ class RecognisedFiles:
         declared: What a user says of how counts were published.
         places: Geoids of the finest level, where the files list every place.
         printed: Drafted table of statistics → texts in place of its numbers.
+        missing: How many counts have no row, of files with a row a count.
     """
 
     source: str
@@ -109,6 +110,7 @@ class RecognisedFiles:
     declared: Declared = NOTHING_DECLARED
     places: tuple[str, ...] = ()
     printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: int = 0
 
     @cached_property
     def shown_below(self) -> int:
@@ -126,6 +128,11 @@ class RecognisedFiles:
     def is_protected(self) -> bool:
         """Test whether some counts are, or look, other than exact."""
         return self.needs_law or self.protection is not None
+
+    @property
+    def withholds(self) -> bool:
+        """Test whether some counts are not published, or look other than exact."""
+        return self.is_protected or bool(self.missing or self.mapping.get("unpublished"))
 
     @property
     def needs_law(self) -> bool:
@@ -192,6 +199,22 @@ def _as_keys(said: FileMapping) -> dict[str, object]:
     return {name: value for name, value in keys.items() if value}
 
 
+def _with_blanks(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
+    """Return files with blanks among what stands in place of counts, where a rule is of them.
+
+    It is said to be, or nothing else is there.
+    """
+    unpublished = found.mapping.get("unpublished", [])
+    if not isinstance(unpublished, list) or "" not in unpublished:
+        return found
+    if "" not in declared.rules and (found.markers or None not in declared.rules):
+        return found
+    rest = [text for text in unpublished if text]
+    mapping = {key: value for key, value in found.mapping.items() if key != "unpublished"}
+    mapping |= {"unpublished": rest} if rest else {}
+    return replace(found, markers=("", *found.markers), mapping=mapping)
+
+
 def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
     """Add the law that is declared beside the files, or said, or doubts about what it may be.
 
@@ -208,6 +231,7 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
         for flag in (flag for flag, is_said in flags.items() if is_said):
             raise ConfigError(f"{flag}: {beside} declares the law; change it there")
         return replace(found, protection=beside)
+    found = _with_blanks(found, declared)
     _require_shown(found, declared)
     doubts = []
     if found.markers and not declared.rules:
@@ -215,7 +239,7 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
             "by which rule counts are suppressed: in the drafted law "
             f"{drafted_reading(found.markers)}; a narrower rule proves more{_noted(found)}"
         )
-    elif "" in declared.rules:
+    elif None in declared.rules:
         declared, doubt = _of_marks(found, declared)
         doubts += doubt
     found = replace(found, declared=declared)
@@ -244,7 +268,7 @@ def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
     if declared.rules and not found.markers:
         raise ConfigError(f"--below {declared.below}: no text stands in place of a count")
     for marker in declared.rules:
-        if marker and marker not in found.markers:
+        if marker is not None and marker not in found.markers:
             shown = ", ".join(map(repr, found.markers))
             raise ConfigError(f"--below {marker}={declared.below}: in place of counts is {shown}")
     if declared.rounding not in (None, "none") and found.base is None:
@@ -258,11 +282,11 @@ def _of_marks(found: RecognisedFiles, declared: Declared) -> tuple[Declared, lis
 
     A note may say of which text the rule is: then others may hide any number.
     """
-    named = {marker for marker in declared.rules if marker}
+    named = {marker for marker in declared.rules if marker is not None}
     open_ = [m for m in found.markers if interval_said(m) is None and m not in named]
     if len(open_) < 2:
         return declared, []
-    below = declared.rules[""].below
+    below = declared.rules[None].below
     noted = noted_rule(found.beside, found.markers)
     own = [m for m in open_ if noted and noted.below == below and m in noted.markers]
     others = ", ".join(repr(m) for m in open_ if m not in own)
@@ -491,7 +515,13 @@ def _tables_of(
     mapping, doubts = rest_of_mapping(files, drafted.release)
     fitting = Fit(files, {**mapping, **drafted.mapping}, (*drafted.doubts, *doubts))
     found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, fitting)
-    return replace(found, draft=drafted.text, questions=drafted.questions, printed=drafted.printed)
+    return replace(
+        found,
+        draft=drafted.text,
+        questions=drafted.questions,
+        printed=drafted.printed,
+        missing=drafted.missing,
+    )
 
 
 def _with_codes_of(files: Sequence[TableFile], names: Sequence[str]) -> dict[str, Release]:

@@ -178,7 +178,7 @@ def survey(sheet: CountSheet) -> Survey:
 
 
 def counted_rows(sheet: CountSheet) -> Iterator[pl.DataFrame]:
-    """Return the rows that have counts, with ``geoid``."""
+    """Yield the rows that have counts, or say of whom one would be, with ``geoid``."""
     for batch in sheet.sheet.rows(sheet.skip):
         placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
         for at, values in sheet.where.items():
@@ -201,7 +201,9 @@ def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[OddText, .
 
 
 def _has_counts(sheet: CountSheet) -> pl.Expr:
-    return pl.any_horizontal(_count_text(sheet, each.at) != "" for each in sheet.counts)
+    told = pl.any_horizontal(_count_text(sheet, each.at) != "" for each in sheet.counts)
+    said = [cell_text(each.code).fill_null("") != "" for each in sheet.dimensions]
+    return told | pl.all_horizontal(*said, pl.col("geoid") != "") if said else told
 
 
 def _count_text(sheet: CountSheet, at: int) -> pl.Expr:

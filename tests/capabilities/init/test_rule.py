@@ -229,3 +229,42 @@ def test_a_rule_is_of_the_texts_that_it_is_said_of(
 def test_a_rule_of_a_text_that_is_not_there_is_refused(wrong: str) -> None:
     Path("courts.csv").write_text(TWO_MARKS)
     assert f"--below {wrong}: " in recon("init", "courts.csv", "--below", wrong, code=2).stderr
+
+
+LONG = "district,sex,age,count\n" + "".join(
+    f"{place},{sex},{age},{count}\n"
+    for place, rows in {
+        "North": ((3, 41, 44), (2, 38, 40), (5, 79, 84)),
+        "South": ((9, 51, 60), (8, 48, 56), (17, 99, 116)),
+        "West": ((7, 61, 68), (6, 58, 64), (13, 119, 132)),
+    }.items()
+    for sex, counts in zip(("M", "F", "T"), rows, strict=True)
+    for age, count in zip(("young", "old", "all ages"), counts, strict=True)
+)
+
+
+@pytest.mark.parametrize("flags", [(), ("--below", "4"), ("--below", "=4")])
+def test_blanks_of_a_long_file_are_counts_that_are_withheld(flags: tuple[str, ...]) -> None:
+    Path("long.csv").write_text(LONG.replace("young,3", "young,").replace("young,2", "young,"))
+    told = " ".join(recon("init", "long.csv", *flags).stdout.split())
+    assert "what blanks mean" in told or flags
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/long/audit/**/*.parquet")
+    assert found["least"].to_list() == found["greatest"].to_list() == [3, 2]
+
+
+def test_counts_without_a_row_are_told_and_audited() -> None:
+    """Offices leave rows out where they withhold counts: what follows from the others is said."""
+    rows = [
+        line for line in LONG.splitlines() if not line.startswith("North") or ",young," not in line
+    ]
+    Path("long.csv").write_text("\n".join(rows) + "\n")
+    told = " ".join(recon("init", "long.csv").stdout.split())
+    assert "what 3 of 27 counts are that have no row" in told
+    told = " ".join(recon("run").stdout.split())
+    assert "3 of 3 that were left out (100%) follow from the others" in told
+
+
+def test_a_long_file_with_every_row_has_no_such_doubt() -> None:
+    Path("long.csv").write_text(LONG)
+    assert "no row" not in recon("init", "long.csv").stdout
