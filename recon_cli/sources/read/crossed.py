@@ -65,6 +65,8 @@ def value_sums(
         shape = len(values), width
         if len(values) < 3 or shape[0] * shape[1] > _MOST_CELLS:
             continue
+        order = _as_listed(codes, position)
+        values, codes = [values[i] for i in order], np.argsort(order)[codes]
         cells = Intervals(low, high, known, np.ones_like(known), unit)
         base = _base(numbers)
         block = _block(shape, codes, position, cells).in_steps(base)
@@ -87,6 +89,31 @@ def value_sums(
             )
             for each in (*exact, *rounded)
         ]
+    return found
+
+
+def _as_listed(codes: IntArray, position: IntArray) -> list[int]:
+    """Return values in the order in which groups of rows list them, the fullest group first.
+
+    Where a group lacks one, others say between which it belongs: a total stands beside its parts.
+
+    Args:
+        codes: The value of each row, numbered.
+        position: The group of each row.
+    """
+    sizes = np.bincount(position)
+    found = list(dict.fromkeys(codes[position == int(sizes.argmax())].tolist()))
+    lacking = np.unique(position[~np.isin(codes, found)])
+    if not len(lacking):
+        return found
+    rows = np.argsort(position, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    for group in lacking[np.argsort(-sizes[lacking], kind="stable")].tolist():
+        before = -1
+        for value in codes[rows[starts[group] : starts[group] + sizes[group]]].tolist():
+            if value not in found:
+                found.insert(found.index(before) + 1 if before in found else 0, value)
+            before = value
     return found
 
 

@@ -162,7 +162,7 @@ class _Finder:
         return found & (np.arange(len(found)) < end)
 
     def _fill_between(self, found: BoolArray, columns: NDArray[np.intp]) -> None:
-        """Add rows of words in place of numbers, which are filled as the rows of numbers are."""
+        """Add rows of words, or nothing, in place of numbers, filled as the rows of numbers are."""
         if found.sum() < 2:
             return
         filled = self.grid.filled
@@ -178,7 +178,10 @@ class _Finder:
         words = filled[:, columns] & ~self.grid.is_number[:, columns] & ~self.marks[:, columns]
         few = words.sum(axis=1) <= max(1, len(columns) // 2)
         full = 2 * filled[:, columns].sum(axis=1) >= np.median(filled[np.ix_(rows, columns)].sum(1))
-        alike = (filled[:, beside] == usual).all(axis=1) & full & few
+        # With a row a count, one without its number says of whom it would be.
+        is_long = usual.sum() > (1 if len(columns) == 1 else 2)
+        blank = ~filled[:, columns].any(axis=1) & is_long
+        alike = (filled[:, beside] == usual).all(axis=1) & (full | blank) & few
         first, last = int(rows[0]), int(rows[-1]) + 1
         found[first : last + 1] |= alike[first : last + 1]
 

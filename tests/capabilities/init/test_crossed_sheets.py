@@ -114,7 +114,7 @@ def test_a_column_of_nobody_may_be_a_further_part(tmp_path: Path) -> None:
     )
     (asked,) = recognise([path]).questions
     said = "All = Killed + Serious + Slight"
-    assert list(asked.answers.items())[0] == ("'Killed' is in 'All', too", f"--sum '{said}'")
+    assert next(iter(asked.answers.items())) == ("'Killed' is in 'All', too", f"--sum '{said}'")
     found = recognise([path], choices=Choices(sums=(SaidSum.of(said),)))
     assert not found.questions
     (feature,) = found.schema.features
