@@ -26,6 +26,7 @@ from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
 from recon_cli.sources.documents import Document, document_of, open_documents
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
 from recon_cli.sources.formats.header import numbers_in
+from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.legacy import open_legacy
 from recon_cli.sources.listing import IncompleteSource, complete_geounits
@@ -251,10 +252,12 @@ def open_sheets(
             sheets += [
                 (
                     document,
-                    roles.with_geoids(mapping.geoids).with_labels(said.labels, name),
-                    rest,
+                    roles.with_geoids(mapping.geoids).with_labels(
+                        said.labels, table_name(name, number)
+                    ),
+                    rest.of_table(name, number),
                 )
-                for roles in form.read(document, beside, said)
+                for number, roles in enumerate(form.read(document, beside, said), start=1)
             ]
     if unknown := sorted(set(mapping.columns_of) - names):
         raise ConfigError(

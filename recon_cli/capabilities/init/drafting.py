@@ -135,7 +135,15 @@ def part_of(file: TableFile) -> Part:
     A known format says with certainty which columns are places, dimensions and counts.
     """
     if file.table is not None:
-        return Part(file.path, file.document, file.table, file.sheet.levels, {}, is_sheet=True)
+        return Part(
+            file.path,
+            file.document,
+            file.table,
+            file.sheet.levels,
+            {},
+            is_sheet=True,
+            number=file.number,
+        )
     sheet, choices, called = plain_sheet(file.sheet, file.said)
     (table, *_) = Reading.of(sheet, choices).tables
     published = file.sheet.counts[0].table or ""

@@ -11,6 +11,7 @@ import numpy as np
 
 from recon_cli.capabilities.init.structure import Said, Structure
 from recon_cli.sources.documents import Document
+from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, intervals_of
 from recon_cli.sources.read.row_labels import Path as Words
@@ -28,6 +29,7 @@ class Part:
         called: Header of a column of counts → how a mapping calls it.
         is_sheet: Whether it is of no known format, so that the mapping says how it is read.
         published: Name of the table, where the format tells it.
+        number: Which of the tables of its sheet it is, from 1.
     """
 
     path: Path
@@ -37,18 +39,21 @@ class Part:
     called: Mapping[str, str]
     is_sheet: bool
     published: str = ""
+    number: int = 1
 
     @property
     def name(self) -> str:
-        """Name its sheet, or its file."""
-        return self.document.sheet or self.document.name
+        """Name its sheet, or its file; with its number where others are before it."""
+        return table_name(self.document.sheet or self.document.name, self.number)
 
     @property
     def title(self) -> str:
-        """Return the first words above the headers; empty where there are none."""
-        region, texts = self.table.region, self.table.grid.texts
+        """Return the first words above the headers, below other tables; empty without any."""
+        region, grid = self.table.region, self.table.grid
         above = min((*region.header, *region.headings, *region.body.tolist()), default=0)
-        return next((" ".join(str(text).split()) for text in texts[:above].ravel() if text), "")
+        others = np.flatnonzero(grid.is_number[:above].sum(axis=1) > 1)
+        texts = grid.texts[int(others[-1]) + 1 if len(others) else 0 : above]
+        return next((" ".join(str(text).split()) for text in texts.ravel() if text), "")
 
     @property
     def label(self) -> str:

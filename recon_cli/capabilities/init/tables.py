@@ -53,6 +53,7 @@ class TableFile:
         sheet: With the roles of its columns; the rows that are counts.
         table: How its numbers say that it is read, where it is of no known format.
         said: What is said of a file of a known format.
+        number: Which of the tables of its sheet it is, from 1.
     """
 
     path: Path
@@ -62,6 +63,7 @@ class TableFile:
     survey: Survey
     table: TableReading | None = None
     said: Choices = NO_CHOICES
+    number: int = 1
 
     @property
     def name(self) -> str:
@@ -321,7 +323,9 @@ def _sheet_tables(
             _refuse_odd(roles, told, table)
             asked = (*table.questions, *_odd_words(roles, told))
             tables[number] = replace(table, questions=asked)
-            found.append(TableFile(path, document, SHEET, roles, told, tables[number]))
+            found.append(
+                TableFile(path, document, SHEET, roles, told, tables[number], number=len(found) + 1)
+            )
     if found:
         beside = numbers_beside(reading, Path(sheet.label).name)
         first = replace(found[0].sheet, left_out=(*found[0].sheet.left_out, *beside))

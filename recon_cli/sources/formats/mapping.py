@@ -71,7 +71,8 @@ class FileMapping:
             of.
         statistics: Of such a sheet: header of a column of means, medians or the like → what they
             are.
-        tables: Sheet, or file where it is none, → the table that its counts are of.
+        tables: Sheet, or file where it is none, → the table that its counts are of; further tables
+            of a sheet as `table_name` calls them.
         thousands: What is between groups of three digits.
         unpublished: Texts in place of a count that is not published.
         zeros: Texts that stand for nobody.
@@ -101,11 +102,25 @@ class FileMapping:
         no_cells = {name: None for name in self.leave_out if name not in self.columns}
         object.__setattr__(self, "columns", {**self.columns, **no_cells})
 
+    def of_table(self, name: str, number: int) -> FileMapping:
+        """Return the mapping of one of several tables of a sheet or file, from 1."""
+        return self.of_file(table_name(name, number))
+
     def of_file(self, name: str) -> FileMapping:
         """Return the mapping of one file, or of one sheet."""
         own = self.columns_of.get(name, {})
         table = self.tables.get(name, self.table)
         return replace(self, columns={**self.columns, **own}, table=table)
+
+
+def table_name(name: str, number: int) -> str:
+    """Return how a mapping calls a table of a sheet or file, counted from 1.
+
+    Example:
+        >>> table_name("Ages", 1), table_name("Ages", 2)
+        ('Ages', 'Ages, table 2')
+    """
+    return name if number == 1 else f"{name}, table {number}"
 
 
 NO_MAPPING = FileMapping()

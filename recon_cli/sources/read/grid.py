@@ -96,6 +96,14 @@ class Grid:
         """Return the same cells with some texts that stand for nobody."""
         return replace(self, zeros=frozenset(texts))
 
+    def only(self, rows: slice, columns: slice) -> Grid:
+        """Return the same grid with nothing in the cells outside some rows and columns."""
+        words = self.words if "" in self.words else np.append(self.words, "")
+        codes = np.full_like(self.codes, int(np.argmax(words == "")))
+        codes[rows, columns] = self.codes[rows, columns]
+        merges = tuple(each for each in self.merges if columns.start <= each[1] < columns.stop)
+        return replace(self, words=words, codes=codes, merges=merges)
+
     def _number(self, text: str) -> Number | None:
         return Number(0.0) if text in self.zeros else self.convention.number(text)
 

@@ -74,7 +74,10 @@ class Reading:
             is_title = filled & ((rows >= first) & (rows < above))[:, None]
             roles[is_title] = Role.TITLE
         for table in self.tables:
-            fill_roles(roles, grid, table)
+            own = roles.copy()
+            fill_roles(own, grid, table)
+            within = slice(*(table.region.within or (0, grid.shape[1])))
+            roles[:, within] = own[:, within]
         roles[~filled] = Role.BLANK
         return roles
 
@@ -155,7 +158,7 @@ def _read(grid: Grid, choices: Choices) -> Reading:
     return Reading(
         grid,
         tuple(
-            TableDraft(filled_down(grid, region), region, choices).table()
+            TableDraft(filled_down(region.of(grid), region), region, choices).table()
             for region in regions.tables
         ),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -18,6 +18,8 @@ from recon_cli.sources.read.numbers import ENGLISH, is_year
 
 #: Totals of rounded counts are less far from the sum of these, as a share.
 _ROUNDED: Final = 0.05
+#: Of rows that a second table names as the first does, or has under names of their own.
+_ALIKE: Final = 0.8
 #: Of rows with fewer numbers, one that has half as many may lack just one.
 _FEWEST_OF_A_ROW: Final = 3
 
@@ -32,6 +34,7 @@ class Region:
         headings: Rows among these with words alone: the group of what follows.
         numeric: Columns of numbers.
         stub: Columns of words beside them.
+        within: The first of its columns and the one behind its last, where others stand beside it.
     """
 
     header: tuple[int, ...]
@@ -39,6 +42,13 @@ class Region:
     headings: tuple[int, ...]
     numeric: NDArray[np.intp]
     stub: NDArray[np.intp]
+    within: tuple[int, int] | None = None
+
+    def of(self, grid: Grid) -> Grid:
+        """Return a grid without the columns of tables that stand beside this one."""
+        if self.within is None:
+            return grid
+        return grid.only(slice(0, grid.shape[0]), slice(*self.within))
 
 
 @dataclass(frozen=True)
@@ -79,11 +89,14 @@ class _Finder:
         data = self._data_rows(columns, said)
         if not data.any():
             return []
-        return [
-            region
-            for first, last in self._stretches(data, columns)
-            if (region := self._region(first, last, data, columns, said)) is not None
-        ]
+        found: list[Region] = []
+        for first, last in self._stretches(data, columns):
+            starts = self._starts(np.flatnonzero(data[first : last + 1]) + first, columns)
+            if starts:
+                found += self._side_by_side(first, last, starts, said)
+            elif (region := self._region(first, last, data, columns, said)) is not None:
+                found.append(region)
+        return found
 
     def _numeric(self) -> BoolArray:
         """Return columns most of whose cells, beside numbers, are numbers or stand for them."""
@@ -319,6 +332,38 @@ class _Finder:
         if headings and not lead and not self._may_head(body, numeric, headings[0]):
             body, headings = np.union1d(body, headings).astype(np.intp), []
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
+
+    def _side_by_side(
+        self, first: int, last: int, starts: Sequence[int], said: Sequence[int]
+    ) -> Iterator[Region]:
+        """Yield the tables that stand side by side: each has columns of its own that name rows."""
+        data = np.flatnonzero(self.grid.is_number[:first].any(axis=1))
+        top = int(data[-1]) + 1 if len(data) else 0
+        for left, right in itertools.pairwise([0, *starts, self.grid.shape[1]]):
+            own = self.grid.only(slice(top, last + 1), slice(left, right))
+            for region in _Finder(own).tables(said):
+                yield replace(region, within=(left, right))
+
+    def _starts(self, body: NDArray[np.intp], numeric: NDArray[np.intp]) -> list[int]:
+        """Return the first columns of further tables beside the first.
+
+        They name the rows as a column of the first table does, or stand behind a blank column and
+        have another name in each row.
+        """
+        filled, texts = self.grid.filled[body], self.grid.texts[body]
+        words = np.setdiff1d(np.flatnonzero(filled.any(axis=0)), numeric).tolist()
+        names = [at for at in words if at < numeric[0]]
+        found: list[int] = []
+        for at in words if names else ():
+            rows = filled[:, at]
+            if not numeric[0] < at < numeric[-1] or 2 * rows.sum() < len(body):
+                continue
+            own = texts[rows, at]
+            again = max(float(np.mean(own == texts[rows, name])) for name in names)
+            is_apart = not filled[:, at - 1].any() and len({*own.tolist()}) >= _ALIKE * len(own)
+            if again >= _ALIKE or is_apart:
+                found.append(at)
+        return [at for at in found if at - 1 not in found]
 
     def _may_head(self, body: NDArray[np.intp], numeric: NDArray[np.intp], heading: int) -> bool:
         """Test whether a row of words is a heading: above it stand no rows, or those of totals.
