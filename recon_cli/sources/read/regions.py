@@ -146,12 +146,28 @@ class _Finder:
             return self._without_sparse_end(kept, full)
         if not kept.any():
             return found
+        kept &= ~self._are_headers(columns)
         wide = full >= 2
         alone = found & ~wide & (np.arange(len(found)) < int(np.argmax(kept & (wide | ~found))))
         alone &= ~self._is_below_words(columns)
         if len(columns) > 3 and (kept & wide).any():
             kept &= ~alone | (np.arange(len(found)) >= int(np.argmax(kept & wide)))
         return self._without_sparse_end(kept, full)
+
+    def _are_headers(self, columns: NDArray[np.intp]) -> BoolArray:
+        """Find rows of texts alone, a word among them, that stand nowhere else in their columns.
+
+        The ages over a further table look like intervals of counts.
+        """
+        texts = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
+        words = (texts & ~self.marks[:, columns]).any(axis=1)
+        able = words & (texts.sum(axis=1) > 1) & ~self.grid.is_number[:, columns].any(axis=1)
+        found = np.zeros(len(able), dtype=bool)
+        for row in np.flatnonzero(able).tolist():
+            at = columns[texts[row]]
+            own = self.grid.codes[row, at]
+            found[row] = bool(((self.grid.codes[:, at] == own).sum(axis=0) == 1)[1:].all())
+        return found
 
     def _is_below_words(self, columns: NDArray[np.intp]) -> BoolArray:
         """Find rows below one that has words over most columns of numbers: no title, no header."""
@@ -263,9 +279,9 @@ class _Finder:
     def _stretches(self, data: BoolArray, columns: NDArray[np.intp]) -> list[tuple[int, int]]:
         """Return first and last row of each table: words over several columns begin a new one."""
         rows = np.flatnonzero(data)
-        words = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
-        words &= ~self.marks[:, columns]
-        over = words.sum(axis=1)
+        texts = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
+        words = (texts & ~self.marks[:, columns]).any(axis=1)
+        over = np.where(words, texts.sum(axis=1), 0)  # ages look like intervals of counts
         cuts: list[tuple[int, int]] = []
         first = int(rows[0])
         for gap in np.flatnonzero(np.diff(rows) > 1).tolist():

@@ -1,0 +1,90 @@
+"""Several tables on one sheet: below each other, and side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from openpyxl import Workbook
+
+from recon_cli.capabilities.init.recognition import recognise
+from tests.support.command_line import recon
+
+BENEFITS = [
+    ["Area", "Total", "Housing", "Disability", "Carer"],
+    ["Aldon", 60, 32, 15, 13],
+    ["Brexley", 33, 16, "*", "*"],
+    ["Carham", 21, 13, 8, 0],
+    ["Dunmere", 80, 40, 27, 13],
+    ["All areas", 194, 101, 64, 29],
+]
+AGES = [
+    ["Area", "Total", "Under 25", "25 to 49", "50 and over", "Not known"],
+    ["Aldon", 60, 14, 30, 12, 4],
+    ["Brexley", 33, 8, 17, 8, 0],
+    ["Carham", 21, 7, 7, 7, 0],
+    ["Dunmere", 80, 21, "*", 25, "*"],
+    ["All areas", 194, 50, 86, 52, 6],
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _side_by_side(gap: int, *, is_shorter: bool = False) -> Path:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["Table 1a: claimants by benefit", *[None] * (4 + gap), "Table 1b: by age"])
+    blank: list[object] = [None] * gap
+    ages = [AGES[0], *AGES[2:]] if is_shorter else AGES
+    for row, own in enumerate(BENEFITS):
+        sheet.append([*own, *blank, *(ages[row] if row < len(ages) else [])])
+    book.save("claims.xlsx")
+    return Path("claims.xlsx")
+
+
+def _stacked(*tables: list[list[object]]) -> Path:
+    lines = ["Claimants,,,,,"]
+    for number, rows in enumerate(tables, start=1):
+        lines += ["", f"Table {number},,,,,"]
+        lines += [",".join(map(str, [*row, *[""] * (6 - len(row))])) for row in rows]
+    Path("claims.csv").write_text("\n".join(lines) + "\n")
+    return Path("claims.csv")
+
+
+def _audited(path: Path) -> list[tuple[int, int | None]]:
+    recon("init", path, "--below", "5", "--complementary", "--all-places")
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/claims/audit/**/*.parquet")
+    return sorted(found.select("least", "greatest").rows())
+
+
+@pytest.mark.parametrize("gap", [0, 1, 2])
+def test_tables_side_by_side_are_both_read(gap: int) -> None:
+    """Of each the stars follow from what else it says, and from the total of all areas."""
+    assert _audited(_side_by_side(gap)) == [(2, 2), (3, 3), (14, 14), (32, 32)]
+    assert not recognise([Path("claims.xlsx")]).left_out
+
+
+def test_the_second_may_have_fewer_rows() -> None:
+    found = recognise([_side_by_side(1, is_shorter=True)])
+    assert {len(each.cells) for each in found.schema.tables} == {4, 5}
+    assert not found.left_out
+
+
+def test_tables_below_each_other_may_be_of_different_width() -> None:
+    assert _audited(_stacked(BENEFITS, AGES)) == [(2, 2), (3, 3), (14, 14), (32, 32)]
+    reading = Path("recon.yaml").read_text()
+    assert "claims.csv, table 2: TABLE2" in reading
+
+
+def test_a_blank_column_between_counts_is_no_border() -> None:
+    rows = [[*own[:3], "", *own[3:]] for own in BENEFITS]
+    Path("claims.csv").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    found = recognise([Path("claims.csv")])
+    assert len(found.schema.tables) == 1
+    assert len(found.schema.tables[0].cells) == 4
