@@ -295,7 +295,8 @@ class _Drafter:
                 self._add_long_places(part)
             else:
                 self._add_places(part)
-        self.questions += map(_of_overfull, self.places.overfull())
+        if not self.questions:  # an answer may tell what they are parts of
+            self.questions += map(_of_overfull, self.places.overfull())
         self.paths = self.places.paths()
         for group in self._groups():
             if group[0].table.names.is_long:

@@ -309,7 +309,9 @@ class _Finder:
             np.arange(self.grid.shape[1]), columns
         )
         if len(numeric):
-            withheld[: int(numeric[0])] = False
+            # Before the first number a column has marks of footnotes, unless it has one throughout.
+            full = (self.grid.codes[body] == self.grid.codes[body[0]]).all(axis=0)
+            withheld[: int(numeric[0])] &= full[: int(numeric[0])]
         inside = self.grid.texts[np.ix_(body, numeric)]
         known = {str(text) for text in inside[self.marks[np.ix_(body, numeric)]].tolist()}
         for at in np.flatnonzero(withheld).tolist():
@@ -367,17 +369,17 @@ class _Finder:
         have another name in each row.
         """
         filled, texts = self.grid.filled[body], self.grid.texts[body]
-        words = np.setdiff1d(np.flatnonzero(filled.any(axis=0)), numeric).tolist()
+        beside = np.setdiff1d(np.flatnonzero(filled.any(axis=0)), numeric).tolist()
+        distinct = {at: len({*texts[filled[:, at], at].tolist()}) for at in beside}
+        # Stars all down a column are no names.
+        words = [at for at, many in distinct.items() if 2 * many > len(body)]
         names = [at for at in words if at < numeric[0]]
         found: list[int] = []
         for at in words if names else ():
             rows = filled[:, at]
-            if not numeric[0] < at < numeric[-1] or 2 * rows.sum() < len(body):
-                continue
-            own = texts[rows, at]
-            again = max(float(np.mean(own == texts[rows, name])) for name in names)
-            is_apart = not filled[:, at - 1].any() and len({*own.tolist()}) >= _ALIKE * len(own)
-            if again >= _ALIKE or is_apart:
+            again = max(float(np.mean(texts[rows, at] == texts[rows, name])) for name in names)
+            is_apart = not filled[:, at - 1].any() and distinct[at] >= _ALIKE * rows.sum()
+            if numeric[0] < at < numeric[-1] and (again >= _ALIKE or is_apart):
                 found.append(at)
         return [at for at in found if at - 1 not in found]
 

@@ -163,6 +163,37 @@ def _has_more(sums: Sequence[Sum], others: Sequence[Sum]) -> bool:
     return False
 
 
+def sums_of(block: Intervals, base: int, *, beside_only: bool = False) -> list[Sum]:
+    """Return the sums among the lines of a block; first of numbers as printed, then in rounding.
+
+    Args:
+        block: Numbers in steps of the base.
+        base: The number of which all are multiples; 1 where they are exact.
+        beside_only: Whether only totals beside their parts are looked for.
+    """
+    exact = find_sums(block, beside_only=beside_only)
+    found = list(exact)
+    units = _units(block)
+    rounded = find_sums(block, units, beside_only=beside_only)
+    if base > 2:
+        # Rounded at random, a number is up to a whole base off, less one.
+        wider = find_sums(block, units / base * 2 * (base - 1), beside_only=beside_only)
+        for other in (rounded, wider):
+            found = other if _has_more(other, found) else found
+    else:
+        told = {each.total for each in exact}
+        # Beside sums that are exact, one that is off by a little is chance, unless far from it.
+        least = CERTAIN_BITS if any(each.support.is_strong for each in exact) else -math.inf
+        found += [e for e in rounded if e.total not in told and e.support.margin >= least]
+    return found
+
+
+def _units(block: Intervals) -> FloatArray:
+    """Return to what the numbers of each position are rounded."""
+    unit: FloatArray = np.where(block.known, block.unit, np.inf).min(axis=0)
+    return np.where(np.isinf(unit), block.unit.min(axis=0), unit)
+
+
 def has_only_percentages(grid: Grid, region: Region, columns: Sequence[int]) -> bool:
     """Test whether columns are percentages, and what is a hundred beside them.
 
@@ -396,26 +427,8 @@ class _Table:
             block = block.transposed
         elif len(rows) > _MOST_ROWS:
             return []
-        exact = find_sums(block, beside_only=beside_only)
-        found = list(exact)
-        units = self._units(block)
-        rounded = find_sums(block, units, beside_only=beside_only)
-        if base > 2:
-            # Rounded at random, a number is up to a whole base off, less one.
-            wider = find_sums(block, units / base * 2 * (base - 1), beside_only=beside_only)
-            for other in (rounded, wider):
-                found = other if _has_more(other, found) else found
-        else:
-            told = {each.total for each in exact}
-            # Beside sums that are exact, one that is off by a little is chance, unless far from it.
-            least = CERTAIN_BITS if any(each.support.is_strong for each in exact) else -math.inf
-            found += [e for e in rounded if e.total not in told and e.support.margin >= least]
+        found = sums_of(block, base, beside_only=beside_only)
         return [self._relation(each, axis, lines, places) for each in found]
-
-    def _units(self, block: Intervals) -> FloatArray:
-        """To what the numbers of each position are rounded."""
-        unit: FloatArray = np.where(block.known, block.unit, np.inf).min(axis=0)
-        return np.where(np.isinf(unit), block.unit.min(axis=0), unit)
 
     def _relation(
         self, each: Sum, axis: Axis, lines: NDArray[np.intp], places: NDArray[np.intp]

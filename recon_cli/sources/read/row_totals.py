@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from recon_cli.sources.read.choices import Choices, Question, flag
+from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
 from recon_cli.sources.read.said_sums import without_rivals
@@ -14,6 +17,8 @@ from recon_cli.sources.read.sums import Support
 
 #: Rows under another that may be all of its parts; one alone is an "of which".
 _FEWEST_PARTS: Final = 2
+#: More rows are not looked at for totals that too few columns show.
+_MOST_ROWS: Final = 1_000
 #: How far numbers bear out a sum, from its total and parts.
 Bearing = Callable[[int, tuple[int, ...]], Support]
 
@@ -128,3 +133,96 @@ def _lone_total(
             named = [row for row in own if row in totals]
             parts += named if len(named) == 1 else own
     return total, tuple(parts)
+
+
+def with_groups(
+    relations: Relations,
+    rows: Mapping[int, Path],
+    block: Intervals,
+    support: Bearing,
+    *,
+    said: Choices,
+    ask: Callable[[Question], None],
+) -> Relations:
+    """Return relations of places in one list that totals cut into groups; ask where few show it.
+
+    Each row is a total or stands below one, or above it, and no number breaks a sum. Where nobody
+    says so and one of the sums may be chance, all are asked about together.
+
+    Args:
+        rows: Row of the grid → its words.
+        block: The counts of each row.
+        support: How far numbers bear a sum out.
+        said: Rows that are said to be totals, or places beside others.
+        ask: Takes a question.
+    """
+    if any(len(path) > 1 for path in rows.values()):
+        return relations
+    places = list(rows)
+    groups = _groups(block, relations.base - 1)
+    strong = {each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong}
+    found = {places[total]: tuple(places[i] for i in parts) for total, parts in groups.items()}
+    if len(found) < _FEWEST_PARTS or strong >= {*found}:
+        return relations
+    label = {row: path[-1] for row, path in rows.items()}
+    names = {label[row] for row in found}
+    if names & {*said.total}:
+        told = tuple(
+            Relation(Axis.ROWS, row, own, replace(support(row, own), is_said=True))
+            for row, own in found.items()
+            if label[row] in said.total and row not in strong
+        )
+        return replace(relations, found=(*without_rivals(relations.found, told), *told))
+    if names & {*said.apart, *(each.total for each in said.sums)}:
+        return relations
+    sums = [f"{label[row]} = {' + '.join(label[i] for i in own)}" for row, own in found.items()]
+    answers = {
+        "yes": " ".join(flag("sum", each) for each in sums),
+        "no, all are places beside each other": flag("apart", *(label[row] for row in found)),
+    }
+    shown = "; ".join(sums[:_FEWEST_PARTS]) + "; …" * (len(sums) > _FEWEST_PARTS)
+    ask(
+        Question(f"rows may be totals of those beside them, as far as numbers go: {shown}", answers)
+    )
+    return relations
+
+
+def _groups(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
+    """Return the rows that are totals of runs above or below them, if these cut the whole list.
+
+    The first or last row may be the total of all totals, and is left to others.
+
+    Args:
+        slack: How far rounding moves a count.
+    """
+    many = len(block.low)
+    for order in (list(range(many)), list(range(many - 1, -1, -1))):
+        for own in (order, order[:-1], order[1:]):
+            if len(own) <= _MOST_ROWS and (found := _cut(block, own, slack)):
+                return found
+    return {}
+
+
+def _cut(block: Intervals, order: Sequence[int], slack: int) -> dict[int, tuple[int, ...]]:
+    """Return the totals, each before its parts, that cut rows into groups; none if they do not."""
+    low, high = block.low[order], block.high[order]
+    # From the last row to the first: how many parts each has so that all behind it are cut, too.
+    sizes: dict[int, int] = {len(order): 0}
+    for first in range(len(order) - 1, -1, -1):
+        least, most = np.zeros(low.shape[1]), np.zeros(low.shape[1])
+        for many, at in enumerate(range(first + 1, len(order)), start=1):
+            least, most = least + low[at], most + high[at]
+            off = slack * (many + 1)
+            if (least > high[first] + off).any():
+                break
+            shown = (least == most) & (least > 0) & (low[first] == high[first])
+            fits = (most >= low[first] - off).all() and shown.any()
+            if many >= _FEWEST_PARTS and fits and first + many + 1 in sizes:
+                sizes[first] = many
+    found: dict[int, tuple[int, ...]] = {}
+    first = 0
+    while first in sizes and first < len(order):
+        parts = order[first + 1 : first + 1 + sizes[first]]
+        found[order[first]] = tuple(sorted(parts))
+        first += sizes[first] + 1
+    return found if first == len(order) else {}

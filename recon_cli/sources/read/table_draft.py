@@ -20,6 +20,7 @@ from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.chance import doubt_chance, is_near_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
 from recon_cli.sources.read.crossed import ValueSum, value_sums
+from recon_cli.sources.read.crossed_headers import with_crossed
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.intervals import Intervals
@@ -36,7 +37,7 @@ from recon_cli.sources.read.relations import (
     intervals_of,
 )
 from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
-from recon_cli.sources.read.row_totals import with_lone_total, with_nested
+from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with_nested
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
@@ -246,6 +247,8 @@ class TableDraft:
         else:
             key = names.keys[-1] if names.keys else None
             relations = Relations.of(self.grid, inner, withheld, key=key)
+            said, ask = self.choices, self.questions.append
+            relations = with_crossed(relations, self.headers, self._every(inner), said, ask)
             relations = with_parallels(
                 relations,
                 self.headers,
@@ -255,11 +258,13 @@ class TableDraft:
             relations = self._with_said_sums(relations, inner, withheld)
             rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
             borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
-            said, ask = self.choices, self.questions.append
             if self._are_kinds(names, relations):
                 relations = with_nested(relations, rows, borne, said, ask)
             else:
                 relations = with_lone_total(relations, rows, borne, said, ask)
+                whole = [at for at in used if relations.columns[at] is not Kind.STATISTIC]
+                block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
+                relations = with_groups(relations, rows, block, borne, said=said, ask=ask)
                 relations = settle_rows(
                     doubt_chance(without_chance(relations, rows), rows),
                     rows,

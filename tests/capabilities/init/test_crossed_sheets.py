@@ -36,6 +36,19 @@ def casualties(seed: int) -> str:
     return sheet(USERS, SEVERITIES, inner)
 
 
+def sparse(seed: int) -> str:
+    """Write a sheet of two features of whose combinations some are most people, others nobody."""
+    draws = np.random.default_rng(seed)
+    places = int(draws.integers(3, 13))
+    outer, within = (("A", "B", "C", "D", "All")[5 - n :] for n in draws.integers(3, 6, 2).tolist())
+    many = (len(outer) - 1) * (len(within) - 1)
+    odds = draws.dirichlet(np.full(many, 0.6))
+    inner = draws.multinomial(draws.integers(5, 120, places), odds)
+    words = [f"{word} {i}" for i, word in enumerate(within[:-1])]
+    shape = places, len(outer) - 1, len(within) - 1
+    return sheet(outer, [*words, "All"], inner.reshape(shape))
+
+
 def sheet(outer: Sequence[str], within: Sequence[str], inner: NDArray[np.int64]) -> str:
     """Write a sheet, counts below five starred, and one more where one is alone.
 
@@ -62,7 +75,7 @@ def sheet(outer: Sequence[str], within: Sequence[str], inner: NDArray[np.int64])
 
 
 @pytest.mark.parametrize("seed", range(25))
-@pytest.mark.parametrize("draw", [stops, casualties])
+@pytest.mark.parametrize("draw", [stops, casualties, sparse])
 def test_columns_of_two_crossed_headers(
     draw: Callable[[int], str], seed: int, tmp_path: Path
 ) -> None:

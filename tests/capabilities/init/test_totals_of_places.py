@@ -95,3 +95,56 @@ def test_a_total_that_one_column_shows_is_not_asked_about_for_another(tmp_path: 
     choices = Choices(place="Prison", count=("Count", "Under 21"))
     asked = [each.text for each in recognise([path], choices=choices).questions]
     assert not any("Type" in text for text in asked), asked
+
+
+LISTED = """Area,Claimants,of which carers
+North,114,6
+Aldon,60,*
+Brexley,33,*
+Carham,21,0
+South,141,8
+Dunmere,80,6
+Elsham,17,0
+Fordby,44,*
+"""
+
+
+def test_rows_that_cut_a_list_into_groups_are_asked_about(tmp_path: Path) -> None:
+    path = _written(tmp_path, LISTED)
+    (asked,) = recognise([path]).questions
+    assert "North = Aldon + Brexley + Carham; South = Dunmere" in asked.text
+    assert "--apart North --apart South" in asked.answers.values()
+    total = recognise([_written(tmp_path, LISTED + "All areas,255,14\n")])
+    assert [each.text for each in total.questions] == [asked.text]
+    behind = "\n".join([LISTED.splitlines()[0], *LISTED.splitlines()[:0:-1]]) + "\n"
+    (asked,) = recognise([_written(tmp_path, behind)]).questions
+    assert "North = Carham + Brexley + Aldon; South = Fordby" in asked.text
+
+
+@pytest.mark.parametrize(
+    ("flags", "ends"),
+    [
+        (("--total", "North", "--total", "South"), {(2, 2), (2, 4)}),
+        (("--apart", "North", "--apart", "South"), {(1, 4)}),
+    ],
+)
+def test_what_is_said_of_groups_is_audited(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...],
+    ends: set[tuple[int, int]],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _written(tmp_path, LISTED)
+    recon("init", "prisons.csv", "--below", "5", *flags)
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/prisons/audit/**/*.parquet")
+    assert set(found.select("least", "greatest").rows()) == ends
+
+
+def test_a_list_of_places_that_are_no_totals_is_no_question(tmp_path: Path) -> None:
+    text = "Area,All,of which carers\n" + "".join(
+        f"Place {i},{n},{n // 7}\n" for i, n in enumerate((114, 61, 33, 22, 141, 80, 17, 47))
+    )
+    asked = recognise([_written(tmp_path, text)]).questions
+    assert not any("rows may be" in each.text for each in asked)
