@@ -53,12 +53,14 @@ from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.table_reading import NAMELESS
+from recon_cli.sources.read.table_reading import NAMELESS, TableReading
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
 _OLDEST: Final = 200
+#: Parts of a total of places.
+_FEWEST_PLACES: Final = 2
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,34 @@ def plain_sheet(
 
 def _level(names: Sequence[str], level: int, height: int) -> list[str]:
     return [name if level == height - 1 else "" for name in names]
+
+
+def _nameless_total(table: TableReading, paths: Sequence[Words]) -> PlaceSum | None:
+    """Return the rows without any place as those of all, where a column says what places are of.
+
+    Numbers show it in one combination at least, and break it in none.
+
+    Args:
+        paths: The words of each place.
+    """
+    whole = (NAMELESS,)
+    parts = [i for i, path in enumerate(paths) if path != whole and path[:-1] not in paths]
+    if whole not in paths or len(parts) < _FEWEST_PLACES:
+        return None
+    dimensions = [at for at in table.names.keys if at != table.place]
+    which = table.grid.combinations(table.region.body, dimensions)[1]
+    place = {path: i for i, path in enumerate(paths)}
+    at = np.array([place[path] for path in table.place_paths])
+    numbers = np.full((len(paths), int(which.max(initial=0)) + 1), np.nan)
+    numbers[at, which] = table.grid.values[table.region.body, table.counts[0]]
+    total, own = numbers[place[whole]], numbers[parts]
+    slack = (table.relations.base - 1) * (len(parts) + 1)
+    is_told = ~np.isnan(own).any(axis=0) & ~np.isnan(total)
+    off = np.nansum(own, axis=0) - total
+    is_broken = (off > slack) | (is_told & (off < -slack))
+    if is_broken.any() or not (is_told & (total > 0)).any():
+        return None
+    return PlaceSum(place[whole], tuple(parts))
 
 
 def _of_overfull(each: Overfull) -> Question:
@@ -485,6 +515,8 @@ class _Drafter:
             for each in table.values
             if each.dimension == table.place and each.support.is_strong and each.total in place
         ]
+        if table.parents and (whole := _nameless_total(table, paths)) is not None:
+            sums.append(whole)
         numbers = Intervals.exact(np.zeros((len(paths), 0)))
         self.places.add(part.label, paths, sums, numbers, _codes(part))
 

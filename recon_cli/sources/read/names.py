@@ -183,7 +183,7 @@ class _Columns:
             above = dict(itertools.pairwise(reversed(words)))
             codes = {at: words[-1] for at in (*single, *rest) if at not in words}
             return Names((words[-1],), above, codes, constants, flags, is_long=False)
-        key = max(single, key=lambda at: (self._letters(at), -at))
+        key = max(single, key=lambda at: (self._letters(at), self._are_words(at), -at))
         twins = {at: key for at in single if at != key}
         others = [at for at in rest if at not in single]
         chain = sorted(others, key=lambda at: -self._count((at,)))
@@ -203,6 +203,14 @@ class _Columns:
         words, number = self.grid.coded((self.body, at))
         are_words = np.array([any(map(str.isalpha, word)) for word in words], dtype=bool)
         return int(are_words[number].sum()) * 2 > len(number)
+
+    def _are_words(self, at: int) -> bool:
+        """Test whether most texts of a column have small letters, or are in a script without."""
+        words, number = self.grid.coded((self.body, at))
+        told = [
+            any(c.islower() or (c.isalpha() and c.upper() == c.lower()) for c in w) for w in words
+        ]
+        return int(np.array(told, dtype=bool)[number].sum()) * 2 > len(number)
 
     def _reduced(self, columns: list[int]) -> tuple[list[int], dict[int, int]]:
         """Return columns without those that another one implies."""

@@ -23,7 +23,7 @@ def filled_down(grid: Grid, region: Region) -> Grid:
     """Return the grid with a label in each row that stands only in the first row it is for.
 
     A blank cell with a label to its right stands for the label above it; so do the cells of a
-    merged range.
+    merged range. Where labels are said again in each row, a blank says that there is none.
     """
     stub = region.stub.tolist()
     if len(stub) < 2 or not len(region.body):
@@ -36,7 +36,9 @@ def filled_down(grid: Grid, region: Region) -> Grid:
     for at in reversed(stub):
         own = blank[:, at] & later
         later |= ~blank[:, at]
-        if own.mean() >= _FEWEST_REPEATED:
+        told = ~blank[:, at]
+        again = told[1:] & told[:-1] & (codes[rows[1:], at] == codes[rows[:-1], at])
+        if own.mean() >= _FEWEST_REPEATED and 2 * again.sum() < told.sum():
             last = np.maximum.accumulate(np.where(blank[:, at], -1, np.arange(len(rows))))
             able = own & (last >= 0)
             codes[rows[able], at] = codes[rows[last[able]], at]

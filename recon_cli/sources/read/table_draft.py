@@ -370,7 +370,7 @@ class TableDraft:
         return all(
             text.isalnum()
             and (any(map(str.isdigit, text)) or (text.isupper() and len(text) <= _LONGEST_CODE))
-            for text in texts
+            for text in filter(None, texts)
         )
 
     def _is_of_places(self, at: int) -> bool:

@@ -121,3 +121,47 @@ def _with_sums(rows: list[str]) -> list[str]:
         if row[3] == "Ensemble":
             row[-1] = str(sum(int(cells[i - back][-1]) for back in (3, 6)))
     return [";".join(row) for row in cells]
+
+
+LEVELS = """level,region_code,region_name,la_code,old_code,la_name,sex,number
+National,,,,,,Total,90
+National,,,,,,Boys,51
+National,,,,,,Girls,39
+Regional,E12A,North,,,,Total,50
+Regional,E12A,North,,,,Boys,c
+Regional,E12A,North,,,,Girls,c
+Local,E12A,North,E061,840,Durham,Total,32
+Local,E12A,North,E061,840,Durham,Boys,20
+Local,E12A,North,E061,840,Durham,Girls,12
+Local,E12A,North,E062,841,Tees,Total,18
+Local,E12A,North,E062,841,Tees,Boys,11
+Local,E12A,North,E062,841,Tees,Girls,7
+Regional,E12B,South,,,,Total,40
+Regional,E12B,South,,,,Boys,20
+Regional,E12B,South,,,,Girls,20
+Local,E12B,South,E063,842,Bath,Total,22
+Local,E12B,South,E063,842,Bath,Boys,9
+Local,E12B,South,E063,842,Bath,Girls,13
+Local,E12B,South,E064,843,Avon,Total,18
+Local,E12B,South,E064,843,Avon,Boys,11
+Local,E12B,South,E064,843,Avon,Girls,7
+"""
+
+
+def test_rows_without_a_place_are_of_all_places(tmp_path: Path) -> None:
+    """Names, and not codes, are shown; the rows of the nation are no place beside the regions."""
+    path = tmp_path / "levels.csv"
+    path.write_text(LEVELS)
+    found = recognise([path])
+    assert not found.questions
+    assert not found.left_out
+    geoids = found.mapping["geoids"]
+    assert isinstance(geoids, dict)
+    assert geoids["(blank)"] == "A"
+    assert {geoids[f"North / {name}"] for name in ("Durham", "Tees")} == {"A11", "A12"}
+
+
+def test_names_of_rows_are_words_and_not_codes(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("Code,Hospital,All,Men,Women\nRP6,Moorfields,40,21,19\nRX1,Elm,31,14,17\n")
+    assert recognise([path]).mapping["geoids"] == {"Moorfields": "RP6", "Elm": "RX1"}
