@@ -155,13 +155,16 @@ class _Finder:
         return self._without_sparse_end(kept, full)
 
     def _are_headers(self, columns: NDArray[np.intp]) -> BoolArray:
-        """Find rows of texts alone, a word among them, that stand nowhere else in their columns.
+        """Find rows of texts alone that stand nowhere else in their columns.
 
-        The ages over a further table look like intervals of counts.
+        There is a word among them, or they are over the first numbers of a table: ages look like
+        intervals of counts.
         """
+        numbers = self.grid.is_number[:, columns].any(axis=1)
         texts = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
         words = (texts & ~self.marks[:, columns]).any(axis=1)
-        able = words & (texts.sum(axis=1) > 1) & ~self.grid.is_number[:, columns].any(axis=1)
+        before = np.concatenate([[False], numbers[:-1] & (np.diff(self.grid.rows) == 1)])
+        able = (words | ~before) & (texts.sum(axis=1) > 1) & ~numbers
         found = np.zeros(len(able), dtype=bool)
         for row in np.flatnonzero(able).tolist():
             at = columns[texts[row]]

@@ -88,3 +88,26 @@ def test_a_blank_column_between_counts_is_no_border() -> None:
     found = recognise([Path("claims.csv")])
     assert len(found.schema.tables) == 1
     assert len(found.schema.tables[0].cells) == 4
+
+
+BANDS = """,Men,,,Women,,
+Area,{0},25-49,50+,{0},25-49,50+
+Aldon,14,30,16,11,21,13
+Brexley,8,17,8,5,11,*
+Carham,7,7,7,9,12,*
+All areas,29,54,31,25,44,19
+"""
+
+
+@pytest.mark.parametrize("youngest", ["0-24", "<25", "Under 25"])
+@pytest.mark.parametrize("is_second", [False, True])
+def test_ages_over_columns_are_no_row_of_intervals(youngest: str, *, is_second: bool) -> None:
+    text = BANDS.format(youngest)
+    first = "\n".join(",".join(map(str, [*row, "", ""])) for row in BENEFITS)
+    Path("bands.csv").write_text(f"{first}\n\nTable 2,,,,,,\n{text}" if is_second else text)
+    found = recognise([Path("bands.csv")])
+    geoids = found.mapping["geoids"]
+    assert isinstance(geoids, dict)
+    assert "Area" not in geoids
+    headers = found.mapping["labels"]["columns"]  # type: ignore[index]
+    assert f"Women: {youngest}" in headers
