@@ -441,6 +441,7 @@ class _Drafter:
         """Draft tables with a row a place."""
         lines = Lines(group, [self._rows_of(part) for part in group])
         structure = named_by_titles(lines.structure(), self._titles(lines))
+        self.questions += lines.questions
         self._ask_unplaced(structure, lines.headers)
         conditions = self._conditions(structure)
         of_sheet: dict[str, list[tuple[Part, list[tuple[str, int]]]]] = {}
@@ -467,6 +468,8 @@ class _Drafter:
                         continue
                     kept.append(condition)
                     self._say(COLUMNS, header, condition, part.name)
+            if not kept:
+                continue  # it is asked what they count
             rows = [row for part, _ in parts for row in self._rows_of(part)]
             self._table(_distinct(kept), parts[0][0], rows)
             for part, own in parts:

@@ -6,18 +6,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from recon_cli.capabilities.init.structure import Said, Structure
+from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import table_name
+from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, intervals_of
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.sums import find_sums
+from recon_cli.sources.read.sums import (
+    CERTAIN_BITS,
+    MARGIN_BITS,
+    STRONG_POSITIONS,
+    Sum,
+    find_sums,
+    support_of,
+)
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
+
+#: Columns of another table that may add up to one.
+_FEWEST_PARTS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,7 @@ class Lines:
         self.parts = list(parts)
         self.rows = [list(own) for own in rows]
         self.lines = self._joined_lines()
+        self.questions: list[Question] = []
 
     def _joined_lines(self) -> list[_Line]:
         lines: list[_Line] = []
@@ -156,6 +170,8 @@ class Lines:
         told = {(each.line, each.of) for each in sums}
         if len(self.parts) > 1:
             sums += [each for each in self._across(sums) if (each.line, each.of) not in told]
+            sums += self._said()
+            sums += self._by_words(sums)
         return Structure.of(
             {i: line.words for i, line in enumerate(self.lines)},
             _once(sums),
@@ -165,31 +181,88 @@ class Lines:
             base=max(part.table.relations.base for part in self.parts),
         )
 
-    def _across(self, sums: Sequence[Relation]) -> list[Relation]:
-        """Return sums of lines of several tables: of those that are no parts of others."""
+    def _across(self, sums: Sequence[Relation]) -> Iterator[Relation]:
+        """Yield sums of lines of several tables.
+
+        Of lines that are parts in their own table already, none that chance may have made.
+        """
         parts = {part for each in sums for part in each.of}
         heads = [i for i in range(len(self.lines)) if i not in parts]
-        of_part = {i: self.lines[i].columns[0][0] for i in heads}
-        if len(set(of_part.values())) < 2:
-            return []
-        lines = np.array(heads, dtype=np.intp)
-        block = self.block.take(lines, np.arange(self.block.low.shape[1]))
+        of_part = {i: line.columns[0][0] for i, line in enumerate(self.lines)}
+        for lines, least in ((heads, MARGIN_BITS), (list(of_part), CERTAIN_BITS)):
+            for each in self._sums_among(lines):
+                total, own = lines[each.total], tuple(lines[part] for part in each.parts)
+                are_apart = len({of_part[i] for i in (total, *own)}) > 1
+                if are_apart and each.support.is_strong and each.support.margin >= least:
+                    yield Relation(Axis.COLUMNS, total, own, each.support, step=each.step)
+
+    def _said(self) -> Iterator[Relation]:
+        """Yield the sums of lines of several tables that somebody says.
+
+        Raises:
+            SourceError: Numbers break one.
+        """
+        at = {line.header: i for i, line in enumerate(self.lines)}
+        for each in dict.fromkeys(said for part in self.parts for said in part.table.said_sums):
+            if not {*each.names} <= {*at}:
+                continue
+            own = [at[name] for name in each.names]
+            if len({self.lines[i].columns[0][0] for i in own}) > 1:
+                every = np.arange(self.block.low.shape[1], dtype=np.intp)
+                block = self.block.take(np.array(own, dtype=np.intp), every)
+                base = max(part.table.relations.base for part in self.parts)
+                support = support_of(block, np.full(len(every), 2.0 * (base - 1)))
+                if support.broken:
+                    raise SourceError(
+                        f"{flag('sum', str(each))}: numbers break it in {support.broken} rows"
+                    )
+                yield Relation(Axis.COLUMNS, own[0], tuple(own[1:]), replace(support, is_said=True))
+
+    def _by_words(self, known: Sequence[Relation]) -> Iterator[Relation]:
+        """Yield sums of lines of another table whose headers have all words of the total's.
+
+        No number breaks one, and two show those of a table; where fewer do, it is asked about.
+        """
+        told = {(each.line, frozenset(each.of)) for each in known}
+        words = [_words_of(line.words) for line in self.lines]
+        of_part = [line.columns[0][0] for line in self.lines]
+        every = np.arange(self.block.low.shape[1], dtype=np.intp)
+        slack = np.full(len(every), 2.0 * (max(p.table.relations.base for p in self.parts) - 1))
+        for number in range(len(self.parts)):
+            found: list[Relation] = []
+            for total, own in enumerate(words):
+                parts = [i for i, each in enumerate(words) if of_part[i] == number and own < each]
+                if of_part[total] == number or len(parts) < _FEWEST_PARTS:
+                    continue
+                block = self.block.take(np.array([total, *parts], dtype=np.intp), every)
+                support = support_of(block, slack)
+                if not support.broken and (total, frozenset(parts)) not in told:
+                    support = replace(support, is_alike=True)
+                    found.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
+            if sum(each.support.shown for each in found) >= STRONG_POSITIONS:
+                yield from found
+            else:
+                self.questions += map(self._question, found)
+
+    def _question(self, each: Relation) -> Question:
+        total, *parts = (self.lines[i].header for i in (each.line, *each.of))
+        said = f"{total} = {' + '.join(parts)}"
+        shown = " + ".join(map(repr, parts))
+        return Question(
+            f"{total!r} may be {shown}: too few rows show it, none forbids it; is it so?",
+            {"yes": flag("sum", said), "no": flag("count", *parts)},
+        )
+
+    def _sums_among(self, lines: Sequence[int]) -> list[Sum]:
+        block = self.block.take(
+            np.array(lines, dtype=np.intp), np.arange(self.block.low.shape[1], dtype=np.intp)
+        )
         base = max(part.table.relations.base for part in self.parts)
         found = find_sums(block)
         if base > 1:
             units = np.full(block.low.shape[1], float(2 * (base - 1)))
             found = [*found, *find_sums(block, units)]
-        return [
-            Relation(
-                Axis.COLUMNS,
-                heads[each.total],
-                tuple(heads[part] for part in each.parts),
-                each.support,
-                step=each.step,
-            )
-            for each in found
-            if each.support.is_strong
-        ]
+        return found
 
     def are_equal(self, one: int, other: int) -> bool:
         """Test whether two lines have the same numbers wherever both have one, within rounding."""
@@ -224,6 +297,16 @@ class Lines:
                 block.present[i, at[number]] = inner.present[:, own]
                 block.unit[i, at[number]] = inner.unit[:, own]
         return block
+
+
+def _words_of(path: Words) -> frozenset[str]:
+    """Return the words of a header.
+
+    Example:
+        >>> sorted(_words_of(("Men", "Housing benefit")))
+        ['benefit', 'housing', 'men']
+    """
+    return frozenset(word for text in path for word in text.casefold().split())
 
 
 def _once(sums: Sequence[Relation]) -> list[Relation]:

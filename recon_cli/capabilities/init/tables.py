@@ -240,8 +240,10 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
 
 
 def _require_sums(tables: Sequence[TableReading], choices: Choices) -> None:
+    headers = {table.header(at) for table in tables for at in table.headers}
     for each in choices.sums:
-        if not any(_has_sum(table, each.names) for table in tables):
+        is_across = {*each.names} <= headers
+        if not (is_across or any(_has_sum(table, each.names) for table in tables)):
             raise ConfigError(
                 f"{flag('sum', str(each))}: no table has all of these, each once, as columns, rows "
                 "or values; rows of one name are called with what they are part of: 'Group / Name'"

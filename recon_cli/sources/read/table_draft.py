@@ -110,6 +110,7 @@ class TableDraft:
             row_reasons=said,
             counted_rows=rows_named(table.rows, self.choices.count),
             rows_apart=rows_named(table.rows, self.choices.apart),
+            said_sums=tuple(self.choices.sums),
         )
 
     def _leave_rows(self, is_left: Callable[[str, int], bool]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
-from recon_cli.sources.read.choices import Question, column_names
+from recon_cli.sources.read.choices import Question, SaidSum, column_names
 from recon_cli.sources.read.crossed import ValueSum
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.lattice import Lattice
@@ -43,6 +43,7 @@ class TableReading:
         said_counts: Columns of which somebody says that they count some of the others' people.
         said_totals: Columns that others are taken to add up to.
         said_apart: Columns of which somebody says that they exclude each other.
+        said_sums: Sums that somebody says, of this table or of several.
         counted_rows: Of a table of kinds the rows, from 0, of which somebody says the same.
         rows_apart: Those of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
@@ -77,6 +78,7 @@ class TableReading:
     row_reasons: Mapping[str, str] = field(default_factory=dict)
     counted_rows: tuple[int, ...] = ()
     rows_apart: tuple[int, ...] = ()
+    said_sums: tuple[SaidSum, ...] = ()
 
     @property
     def parents(self) -> list[int]:

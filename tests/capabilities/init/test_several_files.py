@@ -9,7 +9,7 @@ import yaml
 
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.schema import load_release
-from recon_cli.sources.read.choices import Choices
+from recon_cli.sources.read.choices import Choices, SaidSum
 from tests.support.command_line import recon
 
 SEX = "Place,Total,Male,Female\nAshby,12,7,5\nElm,9,4,5\nOak,20,9,11\n"
@@ -63,3 +63,41 @@ def test_a_column_that_two_files_print_counts_the_same_in_both(tmp_path: Path) -
     assert isinstance(labels, dict)
     assert labels["columns"]["Meals"] == {"meals": "meals"}
     assert not any("counts the same" in doubt for doubt in found.doubts)
+
+
+SEXES = (
+    "Area,All,Men,Women\nAldon,60,29,31\nBrexley,33,15,18\nCarham,21,6,15\nAll areas,114,50,64\n"
+)
+BENEFITS = """Area,All,Men Housing,Men Carer,Women Housing,Women Carer
+Aldon,60,25,{0},23,8
+Brexley,33,{1},{1},13,5
+Carham,21,{1},{1},13,{1}
+All areas,114,42,8,49,15
+"""
+
+
+def test_headers_of_one_file_begin_with_those_of_another(tmp_path: Path) -> None:
+    """Few rows show that men are those of the other file: their stars follow from it."""
+    (tmp_path / "sexes.csv").write_text(SEXES)
+    (tmp_path / "benefits.csv").write_text(BENEFITS.format(4, "*"))
+    found = recognise([tmp_path / "sexes.csv", tmp_path / "benefits.csv"])
+    assert not found.questions
+    labels = found.mapping["labels"]["columns"]  # type: ignore[index]
+    assert {frozenset(labels[f"{sex} Carer"].values()) for sex in ("Men", "Women")} == {
+        frozenset({"men", "carer"}),
+        frozenset({"women", "carer"}),
+    }
+
+
+def test_a_sum_of_another_file_that_too_few_rows_show_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "sexes.csv").write_text(SEXES)
+    text = BENEFITS.format("*", "*").replace("114,42,8,49,15", "114,42,*,49,*")
+    (tmp_path / "benefits.csv").write_text(text.replace("23,8", "23,*").replace("13,5", "13,*"))
+    paths = [tmp_path / "sexes.csv", tmp_path / "benefits.csv"]
+    asked = recognise(paths).questions
+    said = ["Men = Men Housing + Men Carer", "Women = Women Housing + Women Carer"]
+    assert [f"--sum '{each}'" for each in said] == [
+        flag for each in asked if (flag := each.answers.get("yes", "")).startswith("--sum")
+    ]
+    choices = Choices(sums=tuple(map(SaidSum.of, said)), total=("All",))
+    assert not recognise(paths, choices=choices).questions

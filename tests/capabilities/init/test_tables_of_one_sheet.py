@@ -92,10 +92,11 @@ def test_a_blank_column_between_counts_is_no_border() -> None:
 
 BANDS = """,Men,,,Women,,
 Area,{0},25-49,50+,{0},25-49,50+
-Aldon,14,30,16,11,21,13
-Brexley,8,17,8,5,11,*
-Carham,7,7,7,9,12,*
-All areas,29,54,31,25,44,19
+Aldon,14,10,6,11,9,10
+Brexley,8,7,3,5,6,*
+Carham,3,4,3,5,6,*
+Dunmere,20,20,10,10,10,10
+All areas,45,41,22,31,31,24
 """
 
 
