@@ -239,6 +239,35 @@ def _nameless_total(table: TableReading, paths: Sequence[Words]) -> PlaceSum | N
     return PlaceSum(place[whole], tuple(parts))
 
 
+def _of_periods(parts: Sequence[Part]) -> Question | None:
+    """Ask which of several tables is meant that have the same columns, places and other numbers.
+
+    They are of several years, or of other people.
+    """
+    first, *others = parts
+    headers = [first.column(at) for at in first.table.counts]
+    rows = {row: i for i, row in enumerate(first.table.rows)}
+    same = [first.name]
+    for part in others:
+        both = [(i, rows[row]) for i, row in enumerate(part.table.rows) if row in rows]
+        if [part.column(at) for at in part.table.counts] != headers or len(both) < _FEWEST_PLACES:
+            continue
+        own, known = np.array(both).T
+        one, two = part.numbers, first.numbers
+        told = one.known[own] & two.known[known]
+        if (told & (one.low[own] != two.low[known])).any():
+            same.append(part.name)
+    if len(same) == 1:
+        return None
+    shown = ", ".join(map(repr, same))
+    sheets = all(part.document.sheet for part in parts)
+    return Question(
+        f"{shown} have the same columns and places, and other numbers: of several years, or other "
+        "people? read one at a time",
+        {f"{name!r} is meant": flag("sheet", name) for name in same} if sheets else {},
+    )
+
+
 def _of_overfull(each: Overfull) -> Question:
     """Ask which parts of a place are parts of others, where they add up to more than it has."""
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
@@ -329,6 +358,7 @@ class _Drafter:
             self.questions += map(_of_overfull, self.places.overfull())
         self.paths = self.places.paths()
         for group in self._groups():
+            self.questions += filter(None, [_of_periods(group)])
             if group[0].table.names.is_long:
                 self._long(group[0])
             elif group[0].table.are_kinds:

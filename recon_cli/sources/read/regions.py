@@ -160,7 +160,7 @@ class _Finder:
         There is a word among them, or they are over the first numbers of a table: ages look like
         intervals of counts.
         """
-        numbers = self.grid.is_number[:, columns].any(axis=1)
+        numbers: BoolArray = np.asarray(self.grid.is_number[:, columns].any(axis=1))
         texts = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
         words = (texts & ~self.marks[:, columns]).any(axis=1)
         before = np.concatenate([[False], numbers[:-1] & (np.diff(self.grid.rows) == 1)])
@@ -169,7 +169,10 @@ class _Finder:
         for row in np.flatnonzero(able).tolist():
             at = columns[texts[row]]
             own = self.grid.codes[row, at]
-            found[row] = bool(((self.grid.codes[:, at] == own).sum(axis=0) == 1)[1:].all())
+            found[row] = all(
+                (self.grid.codes[:, j] == code).sum() == 1
+                for j, code in zip(at[1:], own[1:], strict=True)
+            )
         return found
 
     def _is_below_words(self, columns: NDArray[np.intp]) -> BoolArray:

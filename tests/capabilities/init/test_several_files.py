@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from openpyxl import Workbook
 
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.schema import load_release
+from recon_cli.sources import FileMapping
 from recon_cli.sources.read.choices import Choices, SaidSum
 from tests.support.command_line import recon
 
@@ -101,3 +103,20 @@ def test_a_sum_of_another_file_that_too_few_rows_show_is_asked_about(tmp_path: P
     ]
     choices = Choices(sums=tuple(map(SaidSum.of, said)), total=("All",))
     assert not recognise(paths, choices=choices).questions
+
+
+def test_sheets_of_several_years_are_read_one_at_a_time(tmp_path: Path) -> None:
+    book = Workbook()
+    for year, more in ((2022, 0), (2023, 3)):
+        sheet = book.create_sheet(str(year))
+        sheet.append(["Area", "All", "Men", "Women"])
+        for name, men, women in (("Aldon", 29, 31), ("Brexley", 15, 18), ("Carham", 6, 15)):
+            sheet.append([name, men + women + more, men + more, women])
+    del book["Sheet"]
+    path = tmp_path / "years.xlsx"
+    book.save(path)
+    (asked, *_) = recognise([path]).questions
+    assert asked.text.startswith("'2022', '2023' have the same columns and places")
+    assert list(asked.answers.values()) == ["--sheet 2022", "--sheet 2023"]
+    found = recognise([path], said=FileMapping(sheet=("2023",)))
+    assert not found.questions

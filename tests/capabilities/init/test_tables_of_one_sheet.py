@@ -11,7 +11,7 @@ from openpyxl import Workbook
 from recon_cli.capabilities.init.recognition import recognise
 from tests.support.command_line import recon
 
-BENEFITS = [
+BENEFITS: list[list[object]] = [
     ["Area", "Total", "Housing", "Disability", "Carer"],
     ["Aldon", 60, 32, 15, 13],
     ["Brexley", 33, 16, "*", "*"],
@@ -19,7 +19,7 @@ BENEFITS = [
     ["Dunmere", 80, 40, 27, 13],
     ["All areas", 194, 101, 64, 29],
 ]
-AGES = [
+AGES: list[list[object]] = [
     ["Area", "Total", "Under 25", "25 to 49", "50 and over", "Not known"],
     ["Aldon", 60, 14, 30, 12, 4],
     ["Brexley", 33, 8, 17, 8, 0],
