@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -13,10 +14,12 @@ from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import Support, find_sums, possible_whole
+from recon_cli.sources.read.sums import Sum, Support, find_sums, possible_whole, slip, support_of
 
 #: A larger block of values by combinations is not looked at.
 _MOST_CELLS: Final = 8_000_000
+#: Nor is a larger one for sums that values beside those of others may have.
+_MOST_RUNS: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class ValueSum:
     Attributes:
         dimension: The column of the dimension.
         count: The column of the numbers that show it.
+        slip: Of one that a number breaks the rows, from 0 in the body, of total and parts there.
     """
 
     dimension: int
@@ -34,6 +38,7 @@ class ValueSum:
     parts: tuple[str, ...]
     support: Support
     is_rounded: bool = False
+    slip: tuple[int, ...] = ()
 
 
 def value_sums(
@@ -89,7 +94,54 @@ def value_sums(
             )
             for each in (*exact, *rounded)
         ]
+        if base == 1 and block.low.size <= _MOST_RUNS:
+            at = np.full(shape, -1)
+            at[codes, position] = np.arange(len(body))
+            found += [
+                ValueSum(
+                    key,
+                    count,
+                    values[total],
+                    tuple(values[part] for part in parts),
+                    support,
+                    slip=tuple(at[[total, *parts], broken[0]].tolist()) if broken else (),
+                )
+                for total, parts, support, broken in _beside(block, exact)
+            ]
     return found
+
+
+def _beside(
+    block: Intervals, sums: Sequence[Sum]
+) -> Iterator[tuple[int, tuple[int, ...], Support, tuple[int, ...]]]:
+    """Yield the sums that values in no sum may be the parts of, as others beside them are.
+
+    Too few numbers show one, or a few numbers break it.
+
+    Yields:
+        The total; its parts; how far numbers bear it out; and the positions that break it.
+    """
+    strong = [each for each in sums if each.support.is_strong]
+    totals = {each.total for each in strong}
+    placed = totals | {part for each in strong for part in each.parts}
+    rest = [i for i in range(len(block.low)) if i not in placed]
+    for _, group in itertools.groupby(enumerate(rest), key=lambda pair: pair[1] - pair[0]):
+        run = tuple(i for _, i in group)
+        able = [(run[0] - 1, run), (run[-1] + 1, run), (run[0], run[1:]), (run[-1], run[:-1])]
+        for total, parts in able if strong else ():
+            if total in totals or not 0 <= total < len(block.low) or len(parts) < 2:
+                continue
+            lines = np.array([total, *parts], dtype=np.intp)
+            own = block.take(lines, np.arange(block.low.shape[1], dtype=np.intp))
+            support = support_of(own, np.zeros(block.low.shape[1]))
+            off = slip(block, total, parts)
+            if not support.broken and (support.shown or support.open):
+                yield total, parts, replace(support, is_doubted=True), ()
+                break
+            if off is not None:
+                told = Support(off.shown, 0, len(off.broken), 0.0, 0.0)
+                yield total, parts, told, off.broken
+                break
 
 
 def _as_listed(codes: IntArray, position: IntArray) -> list[int]:

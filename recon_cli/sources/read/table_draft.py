@@ -822,11 +822,20 @@ class TableDraft:
         is_chance = is_near_chance(each)
         if each.total in self.choices.apart or (is_apart and is_chance and not is_said):
             return doubted
-        if is_said or is_apart or (each.support.shown and not is_chance):
+        if is_said or is_apart or (each.support.shown and not is_chance and not each.slip):
             return replace(each, support=replace(each.support, is_said=is_said))
         name, own = self._header(each.dimension), each.total
         parts = " + ".join(map(repr, each.parts[:4])) + " + …" * (len(each.parts) > 4)
-        if each.support.shown:
+        if each.slip:
+            rows = self.region.body[list(each.slip)]
+            total, *numbers = self.grid.texts[rows, each.count].tolist()
+            text = (
+                f"row {self.grid.rows[rows[0]]}: {name} {own!r} is {total}, and {parts} are "
+                f"{' + '.join(numbers[:4])}; they add up in {each.support.shown} other rows: mend "
+                "the file, or take it as it is"
+            )
+            answers = {"as it is": flag("total", own), "of its own": flag("apart", own)}
+        elif each.support.shown:
             text = (
                 f"{name}: {own!r} is {parts} in {each.support.shown} rows, which may be chance: is "
                 "it their total, or of its own?"

@@ -148,3 +148,34 @@ def test_a_list_of_places_that_are_no_totals_is_no_question(tmp_path: Path) -> N
     )
     asked = recognise([_written(tmp_path, text)]).questions
     assert not any("rows may be" in each.text for each in asked)
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        (
+            ("South total,Remand,400", "South total,Remand,401"),
+            "row 15: Prison 'South total' is 401",
+        ),
+        (("Ivel,All types,410", "Ivel,All types,c"), "may be 'Ivel' + 'Jarrow'"),
+    ],
+)
+def test_a_long_file_in_which_one_of_two_totals_is_not_shown(
+    tmp_path: Path, change: tuple[str, str], asked: str
+) -> None:
+    """One number is wrong, or too many are starred: the other total has its parts below it, too."""
+    text = "\n".join(line.partition(",")[2] for line in LONG.splitlines()) + "\n"
+    for place, remand, whole in (
+        ("Birch", 100, 150),
+        ("North total", 250, 400),
+        ("All prisons", 650, 1050),
+    ):
+        text = text.replace(f"{place},Remand,{remand}", f"{place},Remand,{remand + 1}")
+        text = text.replace(f"{place},All types,{whole}", f"{place},All types,{whole + 1}")
+    text = text.replace(*change)
+    if "c" in change[1].split(","):
+        text = text.replace("Ivel,Remand,240", "Ivel,Remand,c").replace(
+            "Sentenced,170", "Sentenced,c"
+        )
+    found = recognise([_written(tmp_path, text)], choices=Choices(place="Prison")).questions
+    assert any(asked in each.text for each in found), found
