@@ -113,6 +113,12 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places")
     "age=mean age 0..110'. Repeatable.",
 )
 @click.option(
+    "--nil",
+    metavar="TEXT",
+    multiple=True,
+    help="Of tables: a text that stands for nobody, such as '–'. Repeatable.",
+)
+@click.option(
     "--thousands", metavar="MARK", help="Of tables: what is between groups of three digits."
 )
 @click.option(

@@ -74,6 +74,23 @@ def noted_rule(texts: Iterable[str], markers: Sequence[str]) -> NotedRule | None
     )
 
 
+def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
+    """Return the markers of which a note says that they stand for nobody.
+
+    Example:
+        >>> sorted(noted_zeros(["x = secret; – = nichts vorhanden", "- nil"], ["x", "–", "-"]))
+        ['-', '–']
+    """
+    found: set[str] = set()
+    for text in texts:
+        for marker, words in _clauses(text, markers):
+            ends = (i for i, word in enumerate(words, start=1) if word.endswith((";", ".")))
+            clause = " ".join(words[: next(ends, len(words))])
+            if marker and says(clause, Sense.NOTHING) and not _below(clause):
+                found.add(marker)
+    return frozenset(found)
+
+
 def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
     """Return the thresholds that a note says, by the markers that it says them of.
 
@@ -83,6 +100,19 @@ def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
         >>> _named_rules(".. = secret (1-3 persons), : = not available", ["..", ":"])
         {'..': 4}
     """
+    parts = _clauses(text, markers)
+    before = _below(" ".join(parts[0][1]))
+    found: dict[str, int] = {}
+    for marker, words in parts:
+        if marker and (below := _below(" ".join(words)) or before):
+            found[marker] = below
+        if marker and any(word.endswith((";", ".")) for word in words):
+            before = None
+    return found
+
+
+def _clauses(text: str, markers: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Return the words that follow each marker in a note; first those before any, under ""."""
     parts: list[tuple[str, list[str]]] = [("", [])]
     for i, word in enumerate(text.split()):
         bare = word.strip(_PUNCTUATION)
@@ -92,14 +122,7 @@ def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
             parts[-1][1].append(word)
         else:
             parts.append((marker, [word.removeprefix(marker)]))
-    before = _below(" ".join(parts[0][1]))
-    found: dict[str, int] = {}
-    for marker, words in parts:
-        if marker and (below := _below(" ".join(words)) or before):
-            found[marker] = below
-        if marker and any(word.endswith((";", ".")) for word in words):
-            before = None
-    return found
+    return parts
 
 
 def _below(text: str) -> int | None:

@@ -31,6 +31,7 @@ class Said:
         header: Numbers of header rows.
         where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
         statistic: ``HEADER=WHAT``: of a column of means, medians or the like, what it is.
+        nil: Texts that stand for nobody.
     """
 
     place: str | None = None
@@ -46,6 +47,7 @@ class Said:
     header: tuple[int, ...] = ()
     where: tuple[str, ...] = ()
     statistic: tuple[str, ...] = ()
+    nil: tuple[str, ...] = ()
 
     @property
     def chosen_rows(self) -> dict[str, tuple[str, ...]]:
@@ -72,6 +74,7 @@ class Said:
             sheet=self.sheet,
             columns=dict.fromkeys(self.leave_out),
             where=self.chosen_rows,
+            zeros=self.nil,
         )
 
     def choices(self, *, codes_first: bool) -> Choices:
@@ -94,6 +97,7 @@ class Said:
             where=self.chosen_rows,
             codes_first=codes_first,
             statistics=self.statistics,
+            zeros=self.nil,
         )
 
     def with_flags(self, flags: str) -> Said:

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.init.notes import noted_zeros
 from recon_cli.capabilities.init.survey import Survey, survey
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.schema import Release
@@ -29,8 +30,10 @@ from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.row_labels import rows_named
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
+from recon_cli.sources.read.zeros import may_be_nobody
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet, unread_sheets
+from recon_cli.sources.tabular.sheet import Sheet
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
@@ -123,9 +126,11 @@ def open_table_files(
     files: list[TableFile] = []
     passed: list[str] = []
     notes: list[str] = []
+    noted: list[str] = []
     readings: list[tuple[str, Reading]] = []
     for path in paths:
         documents, beside = documents_with_counts(path)
+        noted += _notes_of(path, said)
         for document in documents:
             if not said.sheet and (hidden := hidden_sheets(document)):
                 shown = ", ".join(map(repr, hidden))
@@ -138,7 +143,7 @@ def open_table_files(
                 form = recognise_format(each)
                 if form is SHEET:
                     with _naming_others(each, said):
-                        own, reading = _sheet_tables(path, each, choices)
+                        own, reading = _sheet_tables(path, each, choices, noted)
                     readings.append((each.sheet or each.name, reading))
                 else:
                     sheets_of = [
@@ -167,7 +172,7 @@ def open_table_files(
     sheets = tuple(dict.fromkeys(each.document.sheet for each in files if each.document.sheet))
     if unknown := [name for name in said.sheet if sheets and name not in sheets]:
         raise SourceError(f"{paths[0]}: no sheet {unknown[0]!r} with cells")
-    texts = _beside(readings, (text for path in paths for text in _notes_of(path, said)))
+    texts = _beside(readings, noted)
     return TableFiles(
         tuple(_of_one_period(file) for file in files),
         sheets if passed or said.sheet else (),
@@ -309,13 +314,36 @@ def _called(document: Document) -> str:
     return f", sheet {document.sheet}" if document.sheet else ""
 
 
+def _with_noted_zeros(
+    reading: Reading, sheet: Sheet, choices: Choices, notes: Sequence[str]
+) -> Reading:
+    """Return a reading in which texts stand for nobody that a note says to, unless numbers object.
+
+    Args:
+        notes: The texts of sheets of notes.
+    """
+    able = {
+        text
+        for table in reading.tables
+        for text in table.grid.coded(np.ix_(table.region.body, np.array(table.counts, np.intp)))[0]
+        if reading.grid.number(text) is None and may_be_nobody(text)
+    }
+    if not able:
+        return reading
+    noted = noted_zeros(_beside([("", reading)], notes), sorted(able))
+    if not noted or choices.is_whole:
+        return reading
+    other = Reading.of(sheet, replace(choices, zeros=tuple({*choices.zeros, *noted})))
+    return other if other.weight >= reading.weight else reading
+
+
 def _sheet_tables(
-    path: Path, document: Document, choices: Choices
+    path: Path, document: Document, choices: Choices, notes: Sequence[str]
 ) -> tuple[list[TableFile], Reading]:
     """The tables of a sheet that is read by its numbers, and the sheet with all that is asked."""
     sheet = read_sheet(document)
     found: list[TableFile] = []
-    reading = Reading.of(sheet, choices)
+    reading = _with_noted_zeros(Reading.of(sheet, choices), sheet, choices, notes)
     require_certain(reading)
     tables = list(reading.tables)
     for number, table in enumerate(tables):

@@ -47,18 +47,25 @@ class Reading:
         if choices.thousands:
             grid = grid.under(GERMAN if choices.thousands == "." else ENGLISH)
         first = _read(grid, choices)
-        if not choices.is_whole and not choices.zeros and (zeros := zero_marks(first.tables)):
-            grid = grid.with_zeros(zeros)
+        zeros = frozenset[str]() if choices.is_whole else zero_marks(first.tables) - grid.zeros
+        if zeros:
+            grid = grid.with_zeros(grid.zeros | zeros)
             first = _read(grid, choices)
         if choices.thousands:
             return first
         for other in grid.alternatives:
             second = _read(grid.under(other), choices)
-            if _weight(second) > _weight(first):
+            if second.weight > first.weight:
                 first = second
-            elif _weight(second) == _weight(first):
+            elif second.weight == first.weight:
                 first = replace(first, ambiguous=_ambiguous(first, other))
         return first
+
+    @cached_property
+    def weight(self) -> float:
+        """Measure how much its sums and shares tell, as a power of two."""
+        across = sum(e.support.bits for t in self.tables for e in t.relations.found)
+        return across + sum(e.support.bits for t in self.tables for e in t.values)
 
     @cached_property
     def roles(self) -> NDArray[np.uint8]:
@@ -132,12 +139,6 @@ def _sums_with_texts(
             for places in totals_and_parts(table.grid, table.region, table.names.keys, told):
                 if np.isnan(values[body[places], told.count]).any():
                     yield body[places], np.array([told.count])
-
-
-def _weight(reading: Reading) -> float:
-    """Measure how much the sums and shares of a reading tell."""
-    across = sum(e.support.bits for t in reading.tables for e in t.relations.found)
-    return across + sum(e.support.bits for t in reading.tables for e in t.values)
 
 
 def _ambiguous(reading: Reading, other: Convention) -> str:

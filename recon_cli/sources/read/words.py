@@ -32,6 +32,7 @@ class Sense(StrEnum):
     AND = "and"
     BELOW = "below"
     SUPPRESSED = "suppressed"
+    NOTHING = "nothing"
 
 
 class Entry(BaseModel):

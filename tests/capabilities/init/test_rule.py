@@ -268,3 +268,24 @@ def test_counts_without_a_row_are_told_and_audited() -> None:
 def test_a_long_file_with_every_row_has_no_such_doubt() -> None:
     Path("long.csv").write_text(LONG)
     assert "no row" not in recon("init", "long.csv").stdout
+
+
+DASHED = TABLE.replace("Elm,7,*,*", "Elm,7,7,–")
+
+
+@pytest.mark.parametrize(
+    ("note", "flags"),
+    [("– = nichts vorhanden; * = weniger als 5\n", []), ("– nil\n", []), ("", ["--nil", "–"])],
+)
+def test_a_dash_is_nobody_where_a_note_says_so(note: str, flags: list[str]) -> None:
+    Path("courts.csv").write_text(DASHED + note)
+    recon("init", "courts.csv", "--below", "5", *flags)
+    assert "markers" not in Path("recon.protection.yaml").read_text()
+    recon("run", "--until", "audit")
+    assert len(pl.read_parquet("work/courts/audit/**/*.parquet")) == 2
+
+
+def test_a_note_that_sums_break_is_not_believed() -> None:
+    Path("courts.csv").write_text(TABLE.replace("*,*", "–,–") + "– nil\n")
+    told = recon("init", "courts.csv").stdout
+    assert "'–' may be any" in " ".join(told.split())
