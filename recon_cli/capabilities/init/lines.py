@@ -29,6 +29,8 @@ from recon_cli.sources.read.sums import (
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 
+#: Of more lines, those that are parts in their own table are not looked at across tables.
+_MOST_LINES: Final = 200
 #: Columns of another table that may add up to one.
 _FEWEST_PARTS: Final = 2
 
@@ -187,12 +189,18 @@ class Lines:
         Of lines that are parts in their own table already, none that chance may have made.
         """
         parts = {part for each in sums for part in each.of}
+        together = {frozenset(each.of) for each in sums}  # and have a total of their own
         heads = [i for i in range(len(self.lines)) if i not in parts]
         of_part = {i: line.columns[0][0] for i, line in enumerate(self.lines)}
-        for lines, least in ((heads, MARGIN_BITS), (list(of_part), CERTAIN_BITS)):
+        # What another table prints again says nothing more.
+        few = range(len(self.lines) if len(self.lines) <= _MOST_LINES else 0)
+        first = [i for i in few if not any(self.are_equal(i, other) for other in range(i))]
+        for lines, least in ((heads, MARGIN_BITS), (first, CERTAIN_BITS)):
             for each in self._sums_among(lines):
                 total, own = lines[each.total], tuple(lines[part] for part in each.parts)
                 are_apart = len({of_part[i] for i in (total, *own)}) > 1
+                if frozenset(own) in together:
+                    continue
                 if are_apart and each.support.is_strong and each.support.margin >= least:
                     yield Relation(Axis.COLUMNS, total, own, each.support, step=each.step)
 
