@@ -58,6 +58,7 @@ class CountedFile:
             of counts, of the percentage; ``geoid, table, cell`` of the count.
         statistics: A row for each printed statistic of a table of its own: ``sheet, row, column``
             and columns of `recon_cli.frames.STATISTICS`.
+        unused: Headers of columns of numbers that are neither.
     """
 
     document: Document
@@ -66,6 +67,7 @@ class CountedFile:
     labels: frozenset[tuple[str, int]]
     shares: pl.DataFrame
     statistics: pl.DataFrame = field(default_factory=_PRINTED.to_frame)
+    unused: frozenset[str] = frozenset()
 
 
 def locate_counts(
@@ -128,6 +130,7 @@ def locate_counts(
             for rows in reader.shares()
             for of in ("part", "base")
         ]
+        here.unused |= {each.column for each in roles.left_out}
         own: set[int | None] = (
             {*roles.place} if roles.place_column is None else {roles.place_column}
         )
@@ -142,6 +145,7 @@ def locate_counts(
             frozenset(here.labels),
             _all(here.shares),
             pl.concat([_PRINTED.to_frame(), *here.statistics]),
+            frozenset(here.unused),
         )
         for here in found.values()
     )
@@ -156,6 +160,7 @@ class _Found:
     labels: set[tuple[str, int]] = field(default_factory=set)
     shares: list[pl.DataFrame] = field(default_factory=list)
     statistics: list[pl.DataFrame] = field(default_factory=list)
+    unused: set[str] = field(default_factory=set)
 
 
 def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> CountedFile:

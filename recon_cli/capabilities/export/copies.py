@@ -189,28 +189,29 @@ def export_suppressed(
             book = _loaded_workbook(file)
             _refuse_parts(book)
             footnote = marking.note(suppressed.manifest.notes["below"])
-            left_out, others = _star_workbook(book, file, stars, marking.text, footnote)
+            others = _other_numbers(book, file)
+            beside = _beside(file, stars, others, _fields_of(book, file))
+            stars = pl.concat([stars, beside])
+            left_out = _star_workbook(book, file, stars, marking.text, footnote)
             data = book.written()
             notes += [
                 f"{file.name}: sheet {name} has no counts: it is left out" for name in left_out
             ]
         else:
             text = _loaded_text(file)
-            places = stars.select("row", "column").iter_rows()
-            data = text.written(dict.fromkeys(places, marking.text))
             counted = {row[1:] for row in _told_cells(file).iter_rows()}
             others = [
-                f"{column_letters(column)}{row}"
-                for row, column in text.fields.keys() - counted
+                ("", row, column)
+                for row, column in sorted(text.fields.keys() - counted)
                 if ("", column) not in file.labels and is_number(text.field(row, column))
             ]
+            beside = _beside(file, stars, others, _fields_of(text, file))
+            stars = pl.concat([stars, beside])
+            places = stars.select("row", "column").iter_rows()
+            data = text.written(dict.fromkeys(places, marking.text))
         write_named(target, data)
         written.append(target)
-        if others:
-            notes.append(
-                f"{file.name}: {len(others):,} numbers are no counts and stay, as in "
-                f"{min(others)}: a mean or a rate among them may give away what is withheld"
-            )
+        notes += _told_others(file, others, beside)
     numbers = {"withheld": withheld, "percentages": shares, "statistics": statistics}
     numbers = {what: number for what, number in numbers.items() if number or what == "withheld"}
     return Exported(
@@ -422,30 +423,99 @@ def _told_cells(file: CountedFile) -> pl.DataFrame:
 
 def _star_workbook(
     book: WrittenWorkbook, file: CountedFile, stars: pl.DataFrame, mark: str, footnote: str
-) -> tuple[list[str], list[str]]:
+) -> list[str]:
     """Replace counts by a mark that a footnote explains; remove other sheets, and all comments.
 
     Returns:
-        The sheets that are left out, and the cells with numbers that are no counts.
+        The sheets that are left out.
     """
     only = _only_sheet(file.document)
-    counted = {(sheet or only, row, column) for sheet, row, column in _told_cells(file).iter_rows()}
     for sheet, row, column in stars.select("sheet", "row", "column").iter_rows():
         book.replace(sheet or only, row, column, mark)
     for sheet in stars["sheet"].unique(maintain_order=True) if footnote else ():
         book.append(sheet or only, footnote)
-    read = {sheet for sheet, _, _ in counted}
+    read = {sheet or only for sheet in _told_cells(file)["sheet"].unique()}
     left_out = [sheet for sheet in book.sheets if sheet not in read]
     for sheet in left_out:
         book.remove(sheet)
     book.remove_comments()
-    others = [
-        f"{sheet}!{column_letters(column)}{row}"
+    return left_out
+
+
+def _other_numbers(book: WrittenWorkbook, file: CountedFile) -> list[tuple[str, int, int]]:
+    """Return the cells with numbers of sheets with counts that are none and name none."""
+    only = _only_sheet(file.document)
+    counted = {(sheet or only, row, column) for sheet, row, column in _told_cells(file).iter_rows()}
+    return [
+        (sheet, row, column)
         for sheet in book.sheets
+        if any(own == sheet for own, _, _ in counted)
         for row, column in book.numbers(sheet)
         if (sheet, row, column) not in counted and not file.labels & {(sheet, column), ("", column)}
     ]
-    return left_out, others
+
+
+def _fields_of(
+    source: WrittenWorkbook | DelimitedText, file: CountedFile
+) -> Callable[[str, int, int], object]:
+    """Return what tells the content of a sheet's row and column."""
+    if isinstance(source, DelimitedText):
+        return lambda _, row, column: source.field(row, column)
+    only = _only_sheet(file.document)
+    return lambda sheet, row, column: source.field(sheet or only, row, column)
+
+
+def _beside(
+    file: CountedFile,
+    stars: pl.DataFrame,
+    others: Sequence[tuple[str, int, int]],
+    field: Callable[[str, int, int], object],
+) -> pl.DataFrame:
+    """Return the numbers that stand in the row of a withheld count, where each row has one count.
+
+    A percentage, or a rate, of a file with a row a count is of this count.
+
+    Args:
+        others: Sheet, row and column of numbers that are no counts.
+        field: Returns the content of a sheet's row and column.
+    """
+    sizes = file.counts.group_by("sheet", "row").len()
+    if not file.unused or sizes["len"].max() != 1:
+        return stars.select(_AT).clear()
+    rows = set(stars.select("sheet", "row").iter_rows())
+    first = int(sizes["row"].min() or 1)  # type: ignore[arg-type]
+    unused = {
+        (sheet, column)
+        for sheet, _, column in others
+        if any(str(field(sheet, row, column)).strip() in file.unused for row in range(1, first))
+    }
+    only = {sheet for sheet, _ in sizes.select("sheet", "row").iter_rows()} == {""}
+    found = [
+        ("" if only else sheet, row, column)
+        for sheet, row, column in others
+        if (sheet, column) in unused and ("" if only else sheet, row) in rows
+    ]
+    return pl.DataFrame(found, schema=stars.select(_AT).schema, orient="row")
+
+
+def _told_others(
+    file: CountedFile, others: Sequence[tuple[str, int, int]], beside: pl.DataFrame
+) -> Iterator[str]:
+    """Say which numbers that are no counts are withheld beside them, and that others stay."""
+    if beside.height:
+        yield (
+            f"{file.name}: {beside.height:,} numbers in the rows of withheld counts are withheld, "
+            f"too ({', '.join(sorted(file.unused))})"
+        )
+    gone = {row[1:] for row in beside.iter_rows()}
+    left = [cell for cell in others if cell[1:] not in gone]
+    if left:
+        sheet, row, column = min(left)
+        where = f"{sheet}!" * bool(sheet) + f"{column_letters(column)}{row}"
+        yield (
+            f"{file.name}: {len(left):,} numbers are no counts and stay, as in {where}: a mean or "
+            "a rate among them may give away what is withheld"
+        )
 
 
 def _refuse_parts(book: WrittenWorkbook) -> None:

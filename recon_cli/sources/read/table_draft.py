@@ -193,7 +193,8 @@ class TableDraft:
         }
         shares = self._said_shares()
         printed = tuple(at for at in numeric if at in self._said(tuple(self.choices.statistics)))
-        used = {*counts, *left_out, *names.keys, *printed, *(each.line for each in shares)}
+        used = {*counts, *left_out, *printed, *(each.line for each in shares)}
+        used |= {*names.keys, *names.twins, *names.constants}
         others = tuple(at for at in numeric if at not in used)
         return TableReading(
             self.grid,

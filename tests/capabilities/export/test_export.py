@@ -580,3 +580,27 @@ def test_a_mark_that_may_be_read_otherwise_is_refused(tmp_path: Path, mark: str)
     assert f"--mark {mark!r}: expected what nobody takes for a count" in refused.stderr
     refused = recon("export", "-c", config, "--to", tmp_path / "a", "--mark", "c", code=2)
     assert "--below, --mark and --footnote go with --suppressed" in refused.stderr
+
+
+def test_a_percentage_in_the_row_of_a_withheld_count_is_withheld(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a row a count, the other numbers of a row are of this count."""
+    monkeypatch.chdir(tmp_path)
+    rows = ["year,place,kind,number,share"]
+    for place, counts in {"Ashby": (14, 3, 25), "Elm": (31, 12, 8), "Oak": (2, 22, 17)}.items():
+        whole = sum(counts)
+        for kind, count in zip(("home", "care", "away", "all"), (*counts, whole), strict=True):
+            rows.append(f"2025,{place},{kind},{count},{100 * count / whole:.1f}")
+    Path("kinds.csv").write_text("\n".join(rows) + "\n")
+    recon("init", "kinds.csv", "--place", "place")
+    told = recon("export", "--suppressed", "out", "--below", "5", "--mark", "c").stdout
+    assert "in the rows of withheld counts are withheld, too (share)" in " ".join(told.split())
+    table = pl.read_csv("out/kinds.csv", infer_schema_length=0)
+    assert table.filter(number="c")["share"].to_list() == ["c"] * table.filter(number="c").height
+    assert table.filter(pl.col("number") != "c")["share"].to_list() == [
+        row.split(",")[-1]
+        for row, number in zip(rows[1:], table["number"], strict=True)
+        if number != "c"
+    ]
+    assert set(table["year"]) == {"2025"}
