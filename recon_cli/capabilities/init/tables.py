@@ -32,7 +32,13 @@ from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.read.zeros import may_be_nobody
 from recon_cli.sources.tables import documents_with_counts
-from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet, unread_sheets
+from recon_cli.sources.tabular import (
+    documents_of_sheets,
+    hidden_lines,
+    hidden_sheets,
+    read_sheet,
+    unread_sheets,
+)
 from recon_cli.sources.tabular.sheet import Sheet
 
 #: Dimensions of which a publication has one value: the last, if there are several.
@@ -145,6 +151,7 @@ def open_table_files(
                     with _naming_others(each, said):
                         own, reading = _sheet_tables(path, each, choices, noted)
                     readings.append((each.sheet or each.name, reading))
+                    notes += _of_hidden(each)
                 else:
                     sheets_of = [
                         with_chosen_rows(sheet, said.where)
@@ -181,6 +188,16 @@ def open_table_files(
         tuple(_in_thousands(texts)),
         texts,
     )
+
+
+def _of_hidden(document: Document) -> Iterator[str]:
+    """Say that some rows or columns of a sheet are hidden, which anybody may show again."""
+    if lines := hidden_lines(document):
+        shown = ", ".join(lines[:_MOST_NAMED]) + ", …" * (len(lines) > _MOST_NAMED)
+        yield (
+            f"{document.name}: whether {shown}, hidden there, may be published: whoever has the "
+            "file can show what is hidden"
+        )
 
 
 def with_chosen_rows(sheet: CountSheet, where: Mapping[str, Sequence[str]]) -> CountSheet:

@@ -739,6 +739,15 @@ class TableDraft:
         shown = ", ".join(repr(self._header(at)) for at in run)
         is_one = len(run) == 1
         headers = [self._header(at) for at in run]
+        if is_one and (same := self._same_as(run[0])) is not None:
+            text = (
+                f"{shown} has the numbers of {self._header(same)!r}, and some that are withheld "
+                "there: take it out of what you publish; to be left out here?"
+            )
+            self.questions.append(
+                Question(text, {"leave it out": flag("leave-out", headers[0])}, (run[0], same))
+            )
+            return
         answers = {f"{shown} {more}": said for more, said in wider.items()}
         if not is_one:
             every = "both are" if len(run) == 2 else f"all {len(run)} are"
@@ -765,6 +774,17 @@ class TableDraft:
                 tuple(run),
             )
         )
+
+    def _same_as(self, at: int) -> int | None:
+        """Return a column with the same numbers wherever it has one, and fewer of them."""
+        values = self.grid.values[self.region.body]
+        own = values[:, at]
+        for other in self.region.numeric.tolist():
+            told = ~np.isnan(values[:, other])
+            is_more = told.sum() < (~np.isnan(own)).sum() and len(np.unique(own[told])) > 1
+            if other != at and is_more and (own[told] == values[told, other]).all():
+                return int(other)
+        return None
 
     def _ask_measures(self, counts: Sequence[int]) -> None:
         """Ask about columns that words say to be of money, weight or time, though they add up."""

@@ -51,11 +51,14 @@ _PLAIN: Final = frozenset({"v", "t"})
 _SHEET: Final = "worksheet"
 _OTHER_SHEETS: Final = frozenset({"chartsheet", "dialogsheet", "macrosheet"})
 _TEXTS: Final = "sst"
+_TRUE: Final = frozenset({"1", "true"})
 
 #: Row and column of a cell, from 0 → its indent.
 Indents = Mapping[tuple[int, int], int]
 #: First row and column, last row and column of merged cells, from 0.
 Spans = list[tuple[tuple[int, int], tuple[int, int]]]
+#: Rows, and columns, from 0.
+Hidden = tuple[frozenset[int], frozenset[int]]
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,17 @@ class Looks:
     """Formatting of a workbook's cells, by the names of its sheets.
 
     Attributes:
+        hidden: Rows and columns, from 0, that a reader of the workbook does not see.
         spans: Merged cells, where the reader of values does not tell them.
     """
 
     indents: Mapping[str, Indents] = field(default_factory=dict)
     spans: Mapping[str, Spans] = field(default_factory=dict)
+    hidden: Mapping[str, Hidden] = field(default_factory=dict)
 
 
 def read_looks(data: bytes, label: str) -> Looks:
-    """Check a workbook; return the indents and spans of its cells.
+    """Check a workbook; return the indents and spans of its cells, and what is hidden.
 
     Files of Excel before 2007 are no packages, and binary ones have no XML: for these nothing is
     returned.
@@ -90,7 +95,7 @@ def read_looks(data: bytes, label: str) -> Looks:
             if _BINARY_BOOK in names:
                 check_members(label, archive.infolist())
                 return Looks()
-            return Looks(_Package(archive, label).indents())
+            return _Package(archive, label).looks()
     except (*DAMAGE, expat.ExpatError, _Refused) as error:
         raise SourceError(f"{label}: damaged workbook: {error}") from error
 
@@ -110,7 +115,7 @@ class _Package:
         if sum(info.file_size for info in infos) > _MOST_UNPACKED:
             raise _too_large(label)
 
-    def indents(self) -> dict[str, Indents]:
+    def looks(self) -> Looks:
         roots = {name: self._root(name) for name in self._parts}
         texts = _Texts()
         for name in [name for name, root in roots.items() if root == _TEXTS]:
@@ -118,7 +123,8 @@ class _Package:
         styles = _Styles()
         if _STYLES in self._parts:
             self._parse(_STYLES, styles)
-        found: dict[str, Indents] = {}
+        indents: dict[str, Indents] = {}
+        hidden: dict[str, Hidden] = {}
         cells = characters = 0
         for sheet, name in self._sheets().items():
             if roots.get(name) in _OTHER_SHEETS:
@@ -142,8 +148,9 @@ class _Package:
             characters += read.characters
             if cells > _MOST_CELLS or characters > _MOST_CHARACTERS:
                 raise _too_large(self._label)
-            found[sheet] = read.indents
-        return found
+            indents[sheet] = read.indents
+            hidden[sheet] = read.unseen
+        return Looks(indents, hidden=hidden)
 
     def _sheets(self) -> dict[str, str]:
         """Map sheet names to their parts, each used once."""
@@ -343,6 +350,14 @@ class _Cells(_Part):
         self._has_value = False
         self.characters = 0
         self.indents: dict[tuple[int, int], int] = {}
+        self._hidden_rows: set[int] = set()
+        self._hidden_columns: list[range] = []
+
+    @property
+    def unseen(self) -> Hidden:
+        """Return the rows and the columns with cells that are hidden."""
+        columns = {i for run in self._hidden_columns for i in run if i < self._columns}
+        return frozenset(self._hidden_rows), frozenset(columns)
 
     @property
     def extent(self) -> int:
@@ -365,6 +380,17 @@ class _Cells(_Part):
             if self._has_data:
                 raise _Refused("the sheet goes on in a second part, which readers leave out")
             self._has_data = True
+        if name in ("row", "col") and attributes.get("hidden") in _TRUE:
+            self._hide(name, attributes)
+
+    def _hide(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Note a row, or columns, that a reader of the workbook does not see."""
+        if name == "row":
+            self._hidden_rows.add(self._row - 1)
+            return
+        first, last = (attributes.get(end, "") for end in ("min", "max"))
+        if _NUMBER.fullmatch(first) and _NUMBER.fullmatch(last):
+            self._hidden_columns.append(range(int(first) - 1, min(int(last), MOST_COLUMNS)))
 
     def end(self, name: str) -> None:
         if name == "c" and self._shared is not None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.sources.documents import Document
-from recon_cli.sources.tabular.package import Indents, Spans, read_looks
+from recon_cli.sources.tabular.package import Hidden, Indents, Spans, read_looks
 from recon_cli.sources.tabular.sheet import Merge, Sheet, sheet_of_rows
 from recon_cli.sources.tabular.text import text_sheet
+from recon_cli.spreadsheet import column_letters
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,13 @@ class Workbook:
     Attributes:
         sheets: Name → its cells as text, for the sheets with cells; an indent is two blanks.
         hidden: Names of the sheets that a reader of the workbook does not see.
+        hidden_lines: Name → its rows and columns, from 0, that a reader does not see.
     """
 
     sheets: Mapping[str, list[list[str]]]
     merges: Mapping[str, tuple[Merge, ...]]
     hidden: frozenset[str]
+    hidden_lines: Mapping[str, Hidden] = field(default_factory=dict)
 
 
 def open_workbook(document: Document) -> Workbook:
@@ -79,6 +82,24 @@ def hidden_sheets(document: Document) -> tuple[str, ...]:
         return ()
     book = open_workbook(document)
     return tuple(name for name in book.sheets if name in book.hidden)
+
+
+def hidden_lines(document: Document) -> tuple[str, ...]:
+    """Return the rows and columns with cells of a sheet that a reader of it cannot see.
+
+    They are called as spreadsheets call them: ``column M``.
+    """
+    if not document.is_workbook:
+        return ()
+    book = open_workbook(document)
+    name = document.sheet or next(iter(book.sheets), "")
+    rows, columns = book.hidden_lines.get(name, (frozenset[int](), frozenset[int]()))
+    cells = book.sheets.get(name, [])
+    filled = {j for row in cells for j, text in enumerate(row) if text.strip()}
+    return (
+        *(f"column {column_letters(j + 1)}" for j in sorted(columns & filled)),
+        *(f"row {i + 1}" for i in sorted(rows) if i < len(cells) and any(map(str.strip, cells[i]))),
+    )
 
 
 def read_sheet(document: Document, sheet: str | None = None) -> Sheet:
@@ -137,6 +158,7 @@ def _read(data: bytes, label: str) -> Workbook:
         {name: _texts(rows, looks.indents.get(name, {})) for name, rows in filled.items()},
         {name: _merges(rows, merges[name], label) for name, rows in filled.items()},
         frozenset(each.name for each in hidden),
+        {name: own for name, own in looks.hidden.items() if any(own)},
     )
 
 
