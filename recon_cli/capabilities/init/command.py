@@ -39,7 +39,7 @@ _DEFAULT = "recon.yaml"
 #: What a page of ours has near its top; only such a one is written over.
 _OURS = b'content="recon-cli '
 #: Flags that say how counts were published.
-_DECLARED = ("below", "rounded", "complementary", "zeros", "all_places")
+_DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protecting")
 
 
 @click.command()
@@ -140,6 +140,13 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places")
 )
 @click.option(
     "--complementary", is_flag=True, help="With --below: others are, too, to protect these."
+)
+@click.option(
+    "--protecting",
+    metavar="TEXT",
+    multiple=True,
+    help="Of suppressed counts: a text in place of counts of any size that protect others. "
+    "Repeatable.",
 )
 @click.option("--zeros", is_flag=True, help="With --below: so is 0.")
 @click.option(

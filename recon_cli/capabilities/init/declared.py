@@ -37,11 +37,13 @@ class Declared:
         complementary: bool,
         zeros: bool,
         all_places: bool,
+        protecting: Sequence[str] = (),
     ) -> Declared:
         """Return what flags say.
 
         Args:
             below: ``5``, or with the text that the rule is of ``c=5``; ``=5`` is of blanks.
+            protecting: Texts that stand in place of counts to protect others.
 
         Raises:
             ConfigError: A rule of suppression has no threshold, or one that is no number above 1.
@@ -60,6 +62,7 @@ class Declared:
             rules[marker if is_of_one else None] = Suppressed(
                 below=int(number), flagged=flagged, complementary=complementary
             )
+        rules |= {marker: Suppressed(flagged=flagged) for marker in protecting}
         return cls(rules, rounded, all_places)
 
     def rule_of(self, marker: str) -> Suppressed | None:

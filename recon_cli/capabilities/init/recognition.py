@@ -267,10 +267,11 @@ def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
     """
     if declared.rules and not found.markers:
         raise ConfigError(f"--below {declared.below}: no text stands in place of a count")
-    for marker in declared.rules:
+    for marker, rule in declared.rules.items():
         if marker is not None and marker not in found.markers:
             shown = ", ".join(map(repr, found.markers))
-            raise ConfigError(f"--below {marker}={declared.below}: in place of counts is {shown}")
+            said = f"--below {marker}={rule.below}" if rule.below else f"--protecting {marker}"
+            raise ConfigError(f"{said}: in place of counts is {shown}")
     if declared.rounding not in (None, "none") and found.base is None:
         raise ConfigError(
             f"--rounded {declared.rounding}: the counts are not all multiples of one number"

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.init.cautions import in_thousands, in_units, of_flagged, of_hidden
 from recon_cli.capabilities.init.notes import noted_zeros
 from recon_cli.capabilities.init.survey import Survey, survey
 from recon_cli.errors import ConfigError, ReconError, SourceError
@@ -29,12 +30,10 @@ from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.row_labels import rows_named
 from recon_cli.sources.read.table_reading import TableReading
-from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.read.zeros import may_be_nobody
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import (
     documents_of_sheets,
-    hidden_lines,
     hidden_sheets,
     read_sheet,
     unread_sheets,
@@ -151,7 +150,7 @@ def open_table_files(
                     with _naming_others(each, said):
                         own, reading = _sheet_tables(path, each, choices, noted)
                     readings.append((each.sheet or each.name, reading))
-                    notes += _of_hidden(each)
+                    notes += of_hidden(each)
                 else:
                     sheets_of = [
                         with_chosen_rows(sheet, said.where)
@@ -183,21 +182,21 @@ def open_table_files(
     return TableFiles(
         tuple(_of_one_period(file) for file in files),
         sheets if passed or said.sheet else (),
-        (*notes, *(note for file in files for note in file.sheet.notes)),
+        (
+            *notes,
+            *(
+                note
+                for file in files
+                for note in (*file.sheet.notes, *of_flagged(file.name, file.sheet))
+            ),
+        ),
         tuple(readings),
-        tuple(_in_thousands(texts)),
+        (
+            *in_thousands(texts),
+            *(each for file in files for each in in_units(file.name, file.sheet)),
+        ),
         texts,
     )
-
-
-def _of_hidden(document: Document) -> Iterator[str]:
-    """Say that some rows or columns of a sheet are hidden, which anybody may show again."""
-    if lines := hidden_lines(document):
-        shown = ", ".join(lines[:_MOST_NAMED]) + ", …" * (len(lines) > _MOST_NAMED)
-        yield (
-            f"{document.name}: whether {shown}, hidden there, may be published: whoever has the "
-            "file can show what is hidden"
-        )
 
 
 def with_chosen_rows(sheet: CountSheet, where: Mapping[str, Sequence[str]]) -> CountSheet:
@@ -311,20 +310,6 @@ def _beside(readings: Sequence[tuple[str, Reading]], notes: Iterable[str]) -> tu
             inside[table.region.body] = True
         texts |= dict.fromkeys(reading.grid.texts[~inside].tolist())
     return tuple(filter(None, (*texts, *notes)))
-
-
-def _in_thousands(beside: Iterable[str]) -> Iterator[Question]:
-    """Yield a question where words beside numbers say that they are in thousands or millions."""
-    for text in beside:
-        if says(text, Sense.SCALE):
-            shown = " ".join(text.split())
-            shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-            yield Question(
-                f"{shown!r}: numbers in thousands or millions are no counts: write them out, and "
-                "declare by a law that they are rounded; or are they as they are?",
-                {"as they are": "--yes"},
-            )
-            return
 
 
 def _called(document: Document) -> str:
