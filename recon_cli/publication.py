@@ -114,10 +114,18 @@ class Publication(ShownBySize):
         Raises:
             SourceError: Some counts are suppressed, rounded or perturbed.
         """
-        if not self.is_exact:
-            raise SourceError(
-                f"{work} needs exact counts; some of these are suppressed, rounded or perturbed"
+        if self.is_exact:
+            return
+        where = ""
+        if (open_ := self.counts.filter(pl.col("low").ne_missing(pl.col("high")))).height:
+            row = open_.row(0, named=True)
+            where = (
+                f": {open_.height:,}, as that of geoid {row['geoid']}, table {row['table']}, cell "
+                f"{row['cell']}; write the true counts there, or take its row or column out"
             )
+        raise SourceError(
+            f"{work} needs exact counts; some of these are suppressed, rounded or perturbed{where}"
+        )
 
     @classmethod
     def of(

@@ -44,6 +44,13 @@ _FOLDER, _FILE = GivenPath(file_okay=False), GivenPath(dir_okay=False)
     help="With --suppressed: what sheets say of the mark; '' for nothing.  [default: says so]",
 )
 @click.option(
+    "--keep-sheet",
+    metavar="NAME",
+    multiple=True,
+    help="With --suppressed: a sheet without counts that stays as it is, such as notes. "
+    "Repeatable.",
+)
+@click.option(
     "--records", type=_FILE, help="Write records of places with one solution to this file."
 )
 @click.option("--of", type=GivenPath(), help="With --records: take the records from this file.")
@@ -55,6 +62,7 @@ def command(
     below: int | None,
     mark: str,
     footnote: str | None,
+    keep_sheet: tuple[str, ...],
     records: Path | None,
     of: Path | None,
 ) -> None:
@@ -70,7 +78,7 @@ def command(
     `recon protect suppress` has not run it is done, with the files' own counts. Statistics that the
     schema declares, and percentages that were read, are withheld where they would give a small
     count away. Numbers that were not read, such as means in a sheet, stay; the notes name them.
-    Sheets that were not read are left out. Formulas become numbers.
+    Sheets that were not read are left out, but for those of --keep-sheet. Formulas become numbers.
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
     unit provably has one solution. It marks each record that is unique on the attacker's keys,
@@ -91,10 +99,13 @@ def command(
         )
     if of is not None and records is None:
         raise click.UsageError("--of goes with --records")
-    if suppressed is None and (below is not None or footnote is not None or mark != STARS.text):
-        raise click.UsageError("--below, --mark and --footnote go with --suppressed")
+    is_said = below is not None or footnote is not None or mark != STARS.text or keep_sheet
+    if suppressed is None and is_said:
+        raise click.UsageError("--below, --mark, --footnote and --keep-sheet go with --suppressed")
     run = options.run()
-    publishing = partial(export_suppressed, marking=Marking(mark, footnote), below=below)
+    publishing = partial(
+        export_suppressed, marking=Marking(mark, footnote), below=below, kept=keep_sheet
+    )
     for title, write, target in (
         ("export: marked, not for publication", export_marked, to),
         ("export: suppressed", publishing, suppressed),

@@ -145,7 +145,11 @@ def export_marked(run: Run, folder: Path) -> Exported:
 
 
 def export_suppressed(
-    run: Run, folder: Path, marking: Marking = STARS, below: int | None = None
+    run: Run,
+    folder: Path,
+    marking: Marking = STARS,
+    below: int | None = None,
+    kept: Sequence[str] = (),
 ) -> Exported:
     """Write copies of the published files, without the counts that `suppress` withholds.
 
@@ -156,9 +160,10 @@ def export_suppressed(
         folder: Where the copies are written.
         marking: What stands in place of a count, and the footnote of a workbook's sheets.
         below: Counts under it are sensitive; default as the config, or an earlier run, has it.
+        kept: Sheets without counts that stay as they are.
 
     Raises:
-        ConfigError: The files cannot be written again.
+        ConfigError: The files cannot be written again, or have no sheet that is to be kept.
         StageError: There are no suppressed counts, they are of other counts, or for study.
     """
     files = _located(run)
@@ -192,7 +197,8 @@ def export_suppressed(
             others = _other_numbers(book, file)
             beside = _beside(file, stars, others, _fields_of(book, file))
             stars = pl.concat([stars, beside])
-            left_out = _star_workbook(book, file, stars, marking.text, footnote)
+            notes += _told_kept(book, file, kept)
+            left_out = _star_workbook(book, file, stars, marking.text, footnote, kept=kept)
             data = book.written()
             notes += [
                 f"{file.name}: sheet {name} has no counts: it is left out" for name in left_out
@@ -421,8 +427,28 @@ def _told_cells(file: CountedFile) -> pl.DataFrame:
     return pl.concat(each.select(_AT) for each in (file.counts, file.shares, file.statistics))
 
 
+def _told_kept(book: WrittenWorkbook, file: CountedFile, kept: Sequence[str]) -> Iterator[str]:
+    """Say how many numbers are in sheets that stay as they are.
+
+    Raises:
+        ConfigError: There is no such sheet.
+    """
+    for sheet in kept:
+        if sheet not in book.sheets:
+            known = ", ".join(map(repr, book.sheets))
+            raise ConfigError(f"--keep-sheet {sheet}: {file.name} has {known}")
+        if numbers := len(list(book.numbers(sheet))):
+            yield f"{file.name}: sheet {sheet} stays, with {numbers:,} numbers that nobody read"
+
+
 def _star_workbook(
-    book: WrittenWorkbook, file: CountedFile, stars: pl.DataFrame, mark: str, footnote: str
+    book: WrittenWorkbook,
+    file: CountedFile,
+    stars: pl.DataFrame,
+    mark: str,
+    footnote: str,
+    *,
+    kept: Sequence[str],
 ) -> list[str]:
     """Replace counts by a mark that a footnote explains; remove other sheets, and all comments.
 
@@ -435,7 +461,7 @@ def _star_workbook(
     for sheet in stars["sheet"].unique(maintain_order=True) if footnote else ():
         book.append(sheet or only, footnote)
     read = {sheet or only for sheet in _told_cells(file)["sheet"].unique()}
-    left_out = [sheet for sheet in book.sheets if sheet not in read]
+    left_out = [sheet for sheet in book.sheets if sheet not in read and sheet not in kept]
     for sheet in left_out:
         book.remove(sheet)
     book.remove_comments()

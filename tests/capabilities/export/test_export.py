@@ -604,3 +604,30 @@ def test_a_percentage_in_the_row_of_a_withheld_count_is_withheld(
         if number != "c"
     ]
     assert set(table["year"]) == {"2025"}
+
+
+def test_a_sheet_of_notes_is_kept_where_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    book = openpyxl.Workbook()
+    counts = book.active
+    assert counts is not None
+    counts.title = "Table"
+    for row in (("Area", "All", "Men", "Women"), ("Ashby", 40, 37, 3), ("Elm", 31, 14, 17)):
+        counts.append(row)
+    notes = book.create_sheet("Notes")
+    notes.append(["[note 1] Counts are of people."])
+    notes.append(["Telephone", 555])
+    book.save("areas.xlsx")
+    recon("init", "areas.xlsx", "--all-places")
+    plain = recon("export", "--suppressed", "plain", "--below", "5")
+    assert "sheet Notes has no counts: it is left out" in " ".join(plain.stdout.split())
+    kept = recon("export", "--suppressed", "kept", "--below", "5", "--keep-sheet", "Notes")
+    assert "sheet Notes stays, with 1 numbers that nobody read" in " ".join(kept.stdout.split())
+    assert openpyxl.load_workbook("plain/areas.xlsx").sheetnames == ["Table"]
+    written = openpyxl.load_workbook("kept/areas.xlsx")
+    assert written.sheetnames == ["Table", "Notes"]
+    assert written["Notes"]["B2"].value == 555
+    wrong = recon("export", "--suppressed", "x", "--keep-sheet", "Cover", code=2).stderr
+    assert "--keep-sheet Cover: areas.xlsx has 'Table', 'Notes'" in wrong
