@@ -579,7 +579,7 @@ def test_a_mark_that_may_be_read_otherwise_is_refused(tmp_path: Path, mark: str)
     refused = recon("export", "-c", config, "--suppressed", tmp_path / "a", "--mark", mark, code=2)
     assert f"--mark {mark!r}: expected what nobody takes for a count" in refused.stderr
     refused = recon("export", "-c", config, "--to", tmp_path / "a", "--mark", "c", code=2)
-    assert "--below, --mark and --footnote go with --suppressed" in refused.stderr
+    assert "--below, --mark, --footnote and --keep-sheet go with --suppressed" in refused.stderr
 
 
 def test_a_percentage_in_the_row_of_a_withheld_count_is_withheld(
