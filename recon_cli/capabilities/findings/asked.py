@@ -29,7 +29,10 @@ def coverage_gaps(coverage: Coverage) -> tuple[str, ...]:
     """List what is not published for every place, and so not examined; half a sentence each."""
     gaps = []
     if any(not pattern.is_listed for pattern in coverage):
-        gaps.append("units stand for places that the files do not list")
+        gaps.append(
+            "units stand for places that the files do not list (if they list all: `ingest.geounits`, "
+            "which `recon init --all-places` writes)"
+        )
     by_level: dict[str, set[frozenset[str]]] = {}
     for pattern in coverage:
         by_level.setdefault(pattern.level, set()).add(frozenset(pattern.cells))

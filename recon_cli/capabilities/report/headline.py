@@ -237,8 +237,8 @@ def _disclosed(claims: ClaimFindings, words: Words, asked: str, *, counted: bool
         return _given(people, claims.people if counted else None, words)
 
     return [
-        f"{given(identity)} the only ones in their {words.unit} with some values, "
-        "and another column of theirs is settled."
+        f"{given(identity)} the only {'one' if identity == 1 else 'ones'} in their {words.unit} "
+        "with some values, and another column of theirs is settled."
         if identity
         else f"**{capitalized(words.nobody)}** is proven to be alone with some values and have "
         f"another column settled{asked}.",
@@ -259,7 +259,8 @@ def _given(people: int, everybody: int | None, words: Words) -> str:
     if people == everybody:
         return f"**All {of_people(people, words)}** are"
     share = percentage(people, everybody)
-    return f"**At least {people:,} of {of_people(everybody, words)}** ({share}) are"
+    verb = "is" if people == 1 else "are"
+    return f"**At least {people:,} of {of_people(everybody, words)}** ({share}) {verb}"
 
 
 def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
