@@ -30,8 +30,8 @@ def coverage_gaps(coverage: Coverage) -> tuple[str, ...]:
     gaps = []
     if any(not pattern.is_listed for pattern in coverage):
         gaps.append(
-            "units stand for places that the files do not list (if they list all: `ingest.geounits`, "
-            "which `recon init --all-places` writes)"
+            "units stand for places that the files do not list (if they list all: "
+            "`ingest.geounits`, which `recon init --all-places` writes)"
         )
     by_level: dict[str, set[frozenset[str]]] = {}
     for pattern in coverage:

@@ -249,16 +249,23 @@ class Lines:
                     found.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
             if sum(each.support.shown for each in found) >= STRONG_POSITIONS:
                 yield from found
-            else:
-                self.questions += map(self._question, found)
+            elif found:
+                self.questions.append(self._question(found))
 
-    def _question(self, each: Relation) -> Question:
-        total, *parts = (self.lines[i].header for i in (each.line, *each.of))
-        said = f"{total} = {' + '.join(parts)}"
-        shown = " + ".join(map(repr, parts))
+    def _question(self, sums: Sequence[Relation]) -> Question:
+        """Ask about sums of the columns of one table, all at once."""
+        said = []
+        for each in sums:
+            total, *parts = (self.lines[i].header for i in (each.line, *each.of))
+            said.append(f"{total} = {' + '.join(parts)}")
+        parts = [self.lines[i].header for each in sums for i in each.of]
         return Question(
-            f"{total!r} may be {shown}: too few rows show it, none forbids it; is it so?",
-            {"yes": flag("sum", said), "no": flag("count", *parts)},
+            f"columns may add up to those of another table: {'; '.join(said)}: too few rows show "
+            "it, none forbids it; is it so?",
+            {
+                "yes": " ".join(flag("sum", each) for each in said),
+                "no": flag("count", *dict.fromkeys(parts)),
+            },
         )
 
     def _sums_among(self, lines: Sequence[int]) -> list[Sum]:

@@ -359,14 +359,15 @@ class _Builder:
         return [heads]
 
     def _exceeds(self, largest: int, others: Sequence[int]) -> bool:
-        """Whether a line is nowhere less than others, and somewhere more, where both are told."""
+        """Test whether a line is nowhere less than others where both are told, or may be."""
         block, at = self.block, self.at[largest]
         if not block.low.shape[1]:
             return False
         for line in others:
             own = self.at[line]
             both = block.known[at] & block.known[own]
-            if not both.any() or (block.low[own] > block.low[at])[both].any():
+            most = block.low[at] if both.any() else block.high[at]
+            if (block.low[own] > most)[both if both.any() else slice(None)].any():
                 return False
         return True
 

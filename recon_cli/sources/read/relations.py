@@ -163,6 +163,33 @@ def _has_more(sums: Sequence[Sum], others: Sequence[Sum]) -> bool:
     return False
 
 
+def without_coincidence(sums: Sequence[Relation]) -> list[Relation]:
+    """Return sums of rounded numbers, those doubted that two ways to divide one total may make.
+
+    Where kinds and ages add up to the same total, a kind is within rounding of some ages by chance.
+    """
+    strong = [each for each in sums if each.support.is_strong]
+    wholes: dict[int, set[int]] = {}
+    for each in strong:
+        for part in each.of:
+            wholes.setdefault(part, set()).add(each.line)
+
+    def is_coincidence(each: Relation) -> bool:
+        return any(
+            other.line in wholes.get(each.line, ())
+            and each.line not in other.of
+            and {*each.of} <= {*other.of}
+            for other in strong
+        )
+
+    return [
+        replace(each, support=replace(each.support, is_doubted=True))
+        if each.support.margin < CERTAIN_BITS and is_coincidence(each)
+        else each
+        for each in sums
+    ]
+
+
 def sums_of(block: Intervals, base: int, *, beside_only: bool = False) -> list[Sum]:
     """Return the sums among the lines of a block; first of numbers as printed, then in rounding.
 
@@ -289,24 +316,34 @@ class _Table:
         return len(own) > 1 and bool((own == _HUNDRED).all())
 
     def _base(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> int:
-        """Return the number of which all counts are multiples."""
-        divisors: list[int] = []
-        told = 0
-        # Where others are above a hundred, columns that are not may be percentages.
+        """Return the number of which all counts are multiples.
+
+        Where others are above a hundred, columns that are not may be percentages, and are looked at
+        if those others have too few numbers to tell.
+        """
         own = self.numbers[np.ix_(rows, columns)]
         top = np.nanmax(np.where(np.isnan(own), -1.0, own), axis=0, initial=-1.0)
         large = columns[top > _HUNDRED]
-        for column in (large if len(large) else columns).tolist():
-            numbers = self.numbers[rows, column][self.known[rows, column]]
-            numbers = numbers[(numbers > 0) & (numbers == np.floor(numbers))]
-            if len(numbers):
-                divisors.append(int(np.gcd.reduce(numbers.astype(np.int64))))
-                told += len(numbers)
+        divisors, told = self._divisors(rows, large)
+        if told < _FEWEST_MULTIPLES:
+            divisors, told = self._divisors(rows, columns)
         # A column that is no count, and not rounded, says nothing of the others.
         rounded = [each for each in divisors if each > 1]
         if told < _FEWEST_MULTIPLES or 2 * len(rounded) <= len(divisors):
             return 1
         return math.gcd(*rounded)
+
+    def _divisors(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tuple[list[int], int]:
+        """Return what all numbers of each column are multiples of, and how many numbers tell it."""
+        divisors: list[int] = []
+        told = 0
+        for column in columns.tolist():
+            numbers = self.numbers[rows, column][self.known[rows, column]]
+            numbers = numbers[(numbers > 0) & (numbers == np.floor(numbers))]
+            if len(numbers):
+                divisors.append(int(np.gcd.reduce(numbers.astype(np.int64))))
+                told += len(numbers)
+        return divisors, told
 
     def relations(self, depths: NDArray[np.int64] | None, *, with_rows: bool) -> Relations:
         statistic_rows, statistic_columns = self._kinds()
@@ -332,6 +369,7 @@ class _Table:
             )
             columns = np.setdiff1d(columns, shares)
         across = self._sums(columns, rows, Axis.COLUMNS, base)
+        across = without_coincidence(across) if base > 1 else across
         core = {place for each in across for place in (each.line, *each.of)}
         inner = np.array(
             [j for j in columns.tolist() if int(self.region.numeric[j]) in core], dtype=np.intp
