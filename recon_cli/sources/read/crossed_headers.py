@@ -15,7 +15,7 @@ from recon_cli.sources.read.choices import Choices, Question, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, sums_of
 from recon_cli.sources.read.row_labels import Path, is_called_total
-from recon_cli.sources.read.sums import Sum, support_of
+from recon_cli.sources.read.sums import Sum, slip, support_of
 
 #: Blocks that have the same words, and words of each.
 _FEWEST: Final = 2
@@ -98,9 +98,9 @@ def _pooled(
 ) -> list[Sum]:
     """Return the sums among rows of a grid of columns, its columns and the sheet's rows as one.
 
-    One of all others that words say, and none breaks, is taken: with fewer parts it may hold, too,
-    where nobody is counted in the rest. Of exact counts one that is off by
-    a little has a number that is wrong.
+    One of all others that words say, and none breaks, or a few that others show to be wrong, is
+    taken: with fewer parts it may hold, too, where nobody is counted in the rest. Of exact counts
+    one that is off by a little has a number that is wrong.
     """
     positions = np.arange(block.low.shape[1])
     whole = Intervals.beside([block.take(own, positions) for own in lines.T]).in_steps(base)
@@ -110,8 +110,9 @@ def _pooled(
         at = np.array([*totals, *parts], dtype=np.intp)
         support = support_of(whole.take(at, np.arange(whole.low.shape[1])), _slack(whole, base))
         own = words[totals[0]]
-        if not support.broken and own not in said.apart:
-            if not support.shown and own not in said.total:
+        is_slip = base == 1 and slip(whole, totals[0], tuple(parts)) is not None
+        if (not support.broken or is_slip) and own not in said.apart:
+            if not (support.shown or support.broken) and own not in said.total:
                 shown = " + ".join(repr(words[i]) for i in parts)
                 text = f"{own!r} may be {shown}: no number shows it, none forbids it; is it so?"
                 answers = {"yes": flag("total", own), "no": flag("apart", own)}
@@ -136,6 +137,8 @@ def _in_each(each: Sum, lines: NDArray[np.intp], block: Intervals, base: int) ->
     for own in lines.T:
         at = own[[each.total, *each.parts]]
         support = support_of(block.take(at, positions), _slack(block, base))
+        if support.broken:
+            continue  # it is asked which number is wrong
         support = replace(support, is_alike=not support.is_strong)
         found.append(
             Relation(

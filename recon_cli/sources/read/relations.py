@@ -435,10 +435,14 @@ class _Table:
     def _percentages(
         self, counts: NDArray[np.intp], rows: NDArray[np.intp], base: int
     ) -> list[Relation]:
-        """Return columns of whole numbers that are percentages of others: none is above 100."""
+        """Return columns of whole numbers that are percentages of others: none is above 100.
+
+        Nor are all multiples of what counts are rounded to.
+        """
         numbers = self.numbers[np.ix_(rows, counts)]
         top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
-        small = counts[(top <= _HUNDRED) & (top > 0)]
+        is_alike = (np.nan_to_num(numbers) % base == 0).all(axis=0) & (base > 1)
+        small = counts[(top <= _HUNDRED) & (top > 0) & ~is_alike]
         found = self._ratios(small, counts, rows, base)
         # Whole numbers are counts sooner, unless it is far from chance.
         certain = [e for e in found if e.support.is_strong and e.support.margin >= CERTAIN_BITS]
