@@ -100,7 +100,8 @@ class Drawn:
         """Return the true counts of a table, rows by columns."""
         inside = np.array([self.inside(column) for column in table.columns])
         own = np.array([self.people[list(places)].sum(axis=0) for _, places in self.rows])
-        return own @ inside.T
+        found: NDArray[np.int64] = own @ inside.T
+        return found
 
 
 def draw(kind: str, seed: int) -> Drawn:
@@ -122,7 +123,7 @@ def draw(kind: str, seed: int) -> Drawn:
         ((None, None), *((a, None) for a in one), *((None, b) for b in two)),
     )
     crossed = _crossed(one, two)
-    tables = {
+    layouts: dict[str, list[_Layout]] = {
         "margins": [margins],
         "crossed": [crossed],
         "nobody": [crossed],
@@ -131,10 +132,10 @@ def draw(kind: str, seed: int) -> Drawn:
         "stacked": [_one_way(one, 0), _one_way(two, 1)],
         "beside": [_one_way(one, 0), _one_way(two, 1)],
         "sheets": [_one_way(one, 0), _one_way(two, 1), _inner(one, two)],
-    }[kind]
+    }
     drawn = Drawn(rows, people, cells, (), kind, _flags(kind))
     found = []
-    for headers, columns in tables:
+    for headers, columns in layouts[kind]:
         table = Table(headers, columns, np.ones((len(rows), len(columns)), dtype=bool))
         found.append(Table(headers, columns, _shown(drawn.counts(table), columns)))
     rounded: tuple[NDArray[np.int64], ...] = ()
@@ -294,6 +295,8 @@ def judge(recon: Recon, drawn: Drawn, folder: Path) -> str:
     if said.ending == "asked":
         ending = "answered"
         flags = [word for each in sums(drawn) for word in ("--sum", each)]
+        if len(drawn.tables[0].headers) > 1:
+            flags += ["--total", "All", "--total", "Total"]
         said = recon(folder, "init", "x.xlsx", "--to", "a.yaml", *drawn.flags, *flags)
     if said.ending != "done":
         return "asked" if said.ending == "asked" else "refused"

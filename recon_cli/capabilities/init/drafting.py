@@ -562,6 +562,10 @@ class _Drafter:
         self.leave_out |= dict.fromkeys(names, "")
         self.doubts.append(f"what {shown} count: they are left out")
         answers: dict[str, str] = {}
+        for sums in structure.possible:
+            said = [[headers[i] for i in own] for own in sums]
+            words = [f"{total} = {' + '.join(parts)}" for total, *parts in said]
+            answers[" and ".join(words)] = " ".join(flag("sum", each) for each in words)
         if structure.peers:
             peers = [headers[i] for i in structure.peers]
             own = "both" if len(peers) == 2 else f"all {len(peers)}"
@@ -574,6 +578,8 @@ class _Drafter:
                 ("is to be left out", "leave-out"),
             )
         }
+        if any(all(repr(name) in each.text for name in names) for each in self.questions):
+            return  # what they add up to is asked already
         self.questions.append(
             Question(
                 f"{shown}: in no relation to the other counts; some of the same people, or to be "

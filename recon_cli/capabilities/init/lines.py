@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -173,7 +173,10 @@ class Lines:
         if len(self.parts) > 1:
             sums += [each for each in self._across(sums) if (each.line, each.of) not in told]
             sums += self._said()
-            sums += self._by_words(sums)
+            # With fewer parts a sum may hold, too, where nobody is counted in the rest.
+            for whole in self._by_words(sums, counted | apart):
+                sums = [e for e in sums if e.line != whole.line or not {*e.of} < {*whole.of}]
+                sums.append(whole)
         return Structure.of(
             {i: line.words for i, line in enumerate(self.lines)},
             _once(sums),
@@ -226,10 +229,14 @@ class Lines:
                     )
                 yield Relation(Axis.COLUMNS, own[0], tuple(own[1:]), replace(support, is_said=True))
 
-    def _by_words(self, known: Sequence[Relation]) -> Iterator[Relation]:
+    def _by_words(self, known: Sequence[Relation], said: Set[int]) -> Iterator[Relation]:
         """Yield sums of lines of another table whose headers have all words of the total's.
 
-        No number breaks one, and two show those of a table; where fewer do, it is asked about.
+        No number breaks one, and two show those of a table; where fewer do, they are asked about,
+        too.
+
+        Args:
+            said: Lines of which somebody says that they are no parts.
         """
         told = {(each.line, frozenset(each.of)) for each in known}
         words = [_words_of(line.words) for line in self.lines]
@@ -240,16 +247,15 @@ class Lines:
             found: list[Relation] = []
             for total, own in enumerate(words):
                 parts = [i for i, each in enumerate(words) if of_part[i] == number and own < each]
-                if of_part[total] == number or len(parts) < _FEWEST_PARTS:
+                if of_part[total] == number or len(parts) < _FEWEST_PARTS or said & {*parts}:
                     continue
                 block = self.block.take(np.array([total, *parts], dtype=np.intp), every)
                 support = support_of(block, slack)
                 if not support.broken and (total, frozenset(parts)) not in told:
                     support = replace(support, is_alike=True)
                     found.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
-            if sum(each.support.shown for each in found) >= STRONG_POSITIONS:
-                yield from found
-            elif found:
+            yield from found
+            if found and sum(each.support.shown for each in found) < STRONG_POSITIONS:
                 self.questions.append(self._question(found))
 
     def _question(self, sums: Sequence[Relation]) -> Question:

@@ -21,6 +21,7 @@ from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Feature, Lattice
 from recon_cli.sources.read.relations import Relation
+from recon_cli.sources.read.sums import possible_splits
 from recon_cli.sources.read.words import Sense, says
 
 #: Words of a header, outermost first.
@@ -77,6 +78,7 @@ class Structure:
         doubts: What was taken so without being shown, a sentence each.
         unplaced: Lines that are no parts of anything, and that nothing says more of.
         peers: Those, and the line that is nowhere less: all of them may exclude each other.
+        possible: Ways in which these may add up to it: for each its sums, the total first.
     """
 
     features: tuple[DraftedFeature, ...]
@@ -84,6 +86,7 @@ class Structure:
     doubts: tuple[str, ...] = ()
     unplaced: tuple[int, ...] = ()
     peers: tuple[int, ...] = ()
+    possible: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
     @classmethod
     def of(
@@ -141,6 +144,7 @@ class _Builder:
         self.doubts: list[str] = []
         self.features: list[DraftedFeature] = []
         self.peers: list[int] = []
+        self.possible: list[tuple[tuple[int, ...], ...]] = []
         self.values: dict[int, dict[int, frozenset[int]]] = {}
         self.equals: dict[int, int] = {}
 
@@ -154,7 +158,12 @@ class _Builder:
             self.values[line] = {**self.values[same], **self.values[line]}
         peers = tuple(self.peers) if unplaced else ()
         return Structure(
-            tuple(self.features), self.values, tuple(self.doubts), tuple(unplaced), peers
+            tuple(self.features),
+            self.values,
+            tuple(self.doubts),
+            tuple(unplaced),
+            peers,
+            tuple(self.possible) if unplaced else (),
         )
 
     # --- features of the sums ---------------------------------------------------------------
@@ -311,7 +320,9 @@ class _Builder:
         words = without_ends(shared([self.labels[line] for line in heads], ())[1])
         is_apart = set(heads) <= self.said.apart or are_apart(words)
         if not is_apart and self._exceeds(largest, others):
-            if not says(words[heads.index(largest)], Sense.TOTAL):
+            is_total = says(words[heads.index(largest)], Sense.TOTAL)
+            self.possible = list(self._possible_sums(largest, others)) if is_total else []
+            if not is_total or self.possible:
                 self.peers = heads
                 return others
             shown = ", ".join(repr(" ".join(self.labels[line])) for line in others[:4])
@@ -327,6 +338,25 @@ class _Builder:
         for group in groups:
             self._add_peers(group)
         return inside
+
+    def _possible_sums(
+        self, total: int, others: Sequence[int]
+    ) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """Yield the ways in which lines may add up to a total, all of them or in two groups.
+
+        What is withheld leaves it open; where all is printed sums are found by themselves.
+        """
+        at = [self.at[line] for line in (total, *others)]
+        parts = list(range(1, len(at)))
+        block = self.block.take(np.array(at), np.arange(self.block.low.shape[1]))
+        slack = (self.base - 1) * len(at)
+        low, high = block.low[parts].sum(axis=0), block.high[parts].sum(axis=0)
+        if block.known.all() or len(parts) < 2:
+            return
+        if (low <= block.high[0] + slack).all() and (high >= block.low[0] - slack).all():
+            yield ((total, *others),)
+        for split in possible_splits(block, 0, parts):
+            yield tuple((total, *(others[i] for i in own)) for own in split)
 
     def _inside_totals(self, heads: Sequence[int]) -> list[int]:
         """Return lines that may be some of others beside them, which a word says are totals."""

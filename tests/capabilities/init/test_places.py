@@ -115,6 +115,9 @@ def test_counts_that_look_rounded_are_drafted_so(
     monkeypatch.chdir(tmp_path)
     Path("practices.csv").write_text(ROUNDED, encoding="utf-8")
     done = CliRunner().invoke(main, ["init", "practices.csv"])
+    assert done.exit_code == 2, done.output
+    assert "1 question to be answered" in done.output
+    done = CliRunner().invoke(main, ["init", "practices.csv", "--total", "Total"])
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
     assert "whether counts are rounded, and how: all are multiples of 5" in said

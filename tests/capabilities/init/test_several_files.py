@@ -102,6 +102,9 @@ def test_a_sum_of_another_file_that_too_few_rows_show_is_asked_about(tmp_path: P
     assert flags in [each.answers.get("yes") for each in asked]
     choices = Choices(sums=tuple(map(SaidSum.of, said)), total=("All",))
     assert not recognise(paths, choices=choices).questions
+    parts = tuple(f"{sex} {kind}" for sex in ("Men", "Women") for kind in ("Housing", "Carer"))
+    denied = recognise(paths, choices=Choices(count=parts, total=("All",)))
+    assert not any("another table" in each.text for each in denied.questions)
 
 
 def test_sheets_of_several_years_are_read_one_at_a_time(tmp_path: Path) -> None:
