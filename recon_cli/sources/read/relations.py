@@ -379,6 +379,7 @@ class _Table:
             down = self._down(inner if len(inner) else columns, columns, rows, base)
             down += self._by_depth(inner if len(inner) else columns, rows, base, depths, down)
             down = [each for each in down if self._is_told_without(each, across, inner, base)]
+            down = [self._discounted(each, across, inner, base) for each in down]
         found += [*across, *down]
         kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
         row_kinds = dict.fromkeys(self.region.body.tolist(), Kind.COUNT)
@@ -510,13 +511,8 @@ class _Table:
 
         Where rows add up in two columns they do so in their sum: that one is no third witness.
         """
-        totals = {
-            every.line for every in across if every.support.is_strong and not every.is_rounded
-        }
-        own = np.array(
-            [j for j in columns.tolist() if int(self.region.numeric[j]) not in totals],
-            dtype=np.intp,
-        )
+        exact = [every for every in across if not every.is_rounded]
+        own = self._without_totals(exact, columns)
         lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
         told = self.known[np.ix_(lines, own)]
         if base > 1 or each.is_rounded or len(own) == len(columns) or not told.all():
@@ -524,6 +520,30 @@ class _Table:
         block = self.block.take(lines, own)
         alone = support_of(block, np.zeros(len(own)))
         return alone.bits - each.support.tried >= MARGIN_BITS
+
+    def _without_totals(
+        self, across: Sequence[Relation], columns: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Return columns that are no sums of others."""
+        totals = {every.line for every in across if every.support.is_strong}
+        own = [j for j in columns.tolist() if int(self.region.numeric[j]) not in totals]
+        return np.array(own, dtype=np.intp)
+
+    def _discounted(
+        self, each: Relation, across: Sequence[Relation], columns: NDArray[np.intp], base: int
+    ) -> Relation:
+        """Return a sum of rows with the evidence of columns that are no sums of others.
+
+        Where rounded rows add up in two columns they do so in their sum, too.
+        """
+        own = self._without_totals(across, columns)
+        if base == 1 or not 0 < len(own) < len(columns):
+            return each
+        lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
+        units = np.full(len(own), float(2 * (base - 1) if each.is_rounded else 0))
+        alone = support_of(self.block.take(lines, own).in_steps(base), units)
+        bits = min(each.support.bits, alone.bits)
+        return replace(each, support=replace(each.support, bits=bits))
 
     def _by_depth(
         self,
