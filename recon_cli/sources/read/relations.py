@@ -142,6 +142,10 @@ class Relations:
         units = np.full(block.low.shape[1], float(2 * (self.base - 1)) if self.base > 1 else 0.0)
         return support_of(block, units)
 
+    def discounted(self, grid: Grid, region: Region, withheld: BoolArray) -> Relations:
+        """Return relations in which no sum of columns is a further witness of rows."""
+        return _Table(grid, region, withheld).discounted(self)
+
     def ratios(self, axis: Axis) -> list[Relation]:
         """Return the ratios among the columns, or the rows."""
         return [each for each in self.found if each.axis is axis and not each.is_sum]
@@ -184,7 +188,7 @@ def without_coincidence(sums: Sequence[Relation]) -> list[Relation]:
 
     return [
         replace(each, support=replace(each.support, is_doubted=True))
-        if each.support.margin < CERTAIN_BITS and is_coincidence(each)
+        if each.support.margin < 2 * CERTAIN_BITS and is_coincidence(each)
         else each
         for each in sums
     ]
@@ -379,7 +383,6 @@ class _Table:
             down = self._down(inner if len(inner) else columns, columns, rows, base)
             down += self._by_depth(inner if len(inner) else columns, rows, base, depths, down)
             down = [each for each in down if self._is_told_without(each, across, inner, base)]
-            down = [self._discounted(each, across, inner, base) for each in down]
         found += [*across, *down]
         kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
         row_kinds = dict.fromkeys(self.region.body.tolist(), Kind.COUNT)
@@ -529,21 +532,35 @@ class _Table:
         own = [j for j in columns.tolist() if int(self.region.numeric[j]) not in totals]
         return np.array(own, dtype=np.intp)
 
-    def _discounted(
-        self, each: Relation, across: Sequence[Relation], columns: NDArray[np.intp], base: int
-    ) -> Relation:
-        """Return a sum of rows with the evidence of columns that are no sums of others.
+    def discounted(self, relations: Relations) -> Relations:
+        """Return relations whose sums of rows have the evidence of columns that are no sums.
 
-        Where rounded rows add up in two columns they do so in their sum, too.
+        Where rows add up in two columns they do so in their sum, too.
         """
-        own = self._without_totals(across, columns)
+        columns = np.array(
+            [
+                j
+                for j, at in enumerate(self.region.numeric.tolist())
+                if relations.columns[at] is not Kind.STATISTIC
+            ],
+            dtype=np.intp,
+        )
+        own = self._without_totals(relations.sums(Axis.COLUMNS), columns)
+        base = relations.base
         if base == 1 or not 0 < len(own) < len(columns):
-            return each
-        lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
-        units = np.full(len(own), float(2 * (base - 1) if each.is_rounded else 0))
-        alone = support_of(self.block.take(lines, own).in_steps(base), units)
-        bits = min(each.support.bits, alone.bits)
-        return replace(each, support=replace(each.support, bits=bits))
+            return relations  # of exact numbers chance is far enough
+        block = self.block.in_steps(base)
+        found: list[Relation] = []
+        for each in relations.found:
+            if not each.is_sum or each.axis is not Axis.ROWS:
+                found.append(each)
+                continue
+            lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
+            units = np.full(len(own), float(2 * (base - 1) if each.is_rounded else 0))
+            alone = support_of(block.take(lines, own), units)
+            bits = min(each.support.bits, alone.bits)
+            found.append(replace(each, support=replace(each.support, bits=bits)))
+        return replace(relations, found=tuple(found))
 
     def _by_depth(
         self,

@@ -258,6 +258,7 @@ class TableDraft:
             )
             relations = with_nobody(relations, self.headers, self._every(inner))
             relations = self._with_said_sums(relations, inner, withheld)
+            relations = relations.discounted(self.grid, inner, withheld)
             rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
             borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
             if self._are_kinds(names, relations):
