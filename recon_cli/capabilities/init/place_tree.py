@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.row_labels import PART_OF, is_called_total
+from recon_cli.sources.read.sums import CERTAIN_BITS
 
 #: Rows below one that may be its parts.
 _FEWEST, _MOST = 2, 40
@@ -334,7 +337,7 @@ def _parents(
     _by_names(above, paths, numbers, base)
     _by_words(above, {(): [i for i in groups.get((), []) if i not in above]}, paths, numbers, base)
     tops = [i for i in range(len(paths)) if i not in above]
-    whole = _sum_of_others(tops, numbers, base)
+    whole = _sum_of_others(tops, paths, numbers, base)
     for i in tops if whole is not None else ():
         if i != whole and whole is not None:
             above[i] = whole
@@ -416,8 +419,13 @@ def _by_names(above: dict[int, int], paths: Sequence[Path], numbers: Intervals, 
             above[i] = before
 
 
-def _sum_of_others(tops: Sequence[int], numbers: Intervals, base: int) -> int | None:
-    """The place whose counts are those of all others together, within what rounding allows."""
+def _sum_of_others(
+    tops: Sequence[int], paths: Sequence[Path], numbers: Intervals, base: int
+) -> int | None:
+    """Return the place whose counts are those of all others together, as far as rounding allows.
+
+    Small rounded counts allow too much: chance has to be far.
+    """
     if len(tops) < 3 or not numbers.low.shape[1]:
         return None
     at = list(tops)
@@ -426,6 +434,9 @@ def _sum_of_others(tops: Sequence[int], numbers: Intervals, base: int) -> int | 
     slack = (base - 1) * len(at)
     told = numbers.known[at].all(axis=0) & (low[whole] > slack)
     rest = [place for place in at if place != at[whole]]
+    bits = float(np.log2((1 + low[whole][told]) / (1 + 2 * slack)).clip(0).sum())
+    if base > 1 and bits < CERTAIN_BITS and not is_called_total(paths[at[whole]]):
+        return None
     return at[whole] if told.sum() > 1 and _fits(numbers, at[whole], rest, base) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -73,6 +73,7 @@ class TableDraft:
         self.left_rows: list[tuple[str, int]] = []
         self.beside = np.zeros(0, dtype=np.intp)
         self.named: tuple[Region, Names] | None = None
+        self.kinds: frozenset[int] = frozenset()
         for header, values in choices.where.items():
             for at in self._said((header,)):
                 body = self.region.body
@@ -259,6 +260,8 @@ class TableDraft:
             relations = with_nobody(relations, self.headers, self._every(inner))
             relations = self._with_said_sums(relations, inner, withheld)
             relations = relations.discounted(self.grid, inner, withheld)
+            self.kinds = self._kinds_of_places(names, relations)
+            names = self._names()
             rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
             borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
             if self._are_kinds(names, relations):
@@ -310,6 +313,28 @@ class TableDraft:
             self.not_chosen,
             tuple(shares),
         )
+
+    def _kinds_of_places(self, names: Names, relations: Relations) -> frozenset[int]:
+        """Return columns that say of what kind places are, and not what they are part of.
+
+        A district is the sum of rows that such a column calls villages; where it says what places
+        are part of, a total stands among its own parts.
+        """
+        found: set[int] = set()
+        for at in {*names.parents.values()} - {*self._said(self.choices.parent)}:
+            text = dict(
+                zip(self.region.body.tolist(), self.grid.texts[self.region.body, at], strict=True)
+            )
+            across = within = 0
+            for each in relations.sums(Axis.ROWS):
+                groups = {text[row] for row in each.of}
+                is_one = each.support.is_strong and len(groups) == 1
+                within += is_one and groups == {text[each.line]}
+                across += is_one and groups != {text[each.line]}
+            labels = row_labels(self.grid, self.region, names.keys[-1:])
+            if across > max(within, 1) and len(set(labels)) == len(labels):
+                found.add(at)
+        return frozenset(found)
 
     def _with_said_sums(
         self, relations: Relations, region: Region, withheld: BoolArray
@@ -365,6 +390,7 @@ class TableDraft:
             said = set(self._said(self.choices.count))
             names = replace(names, keys=tuple(at for at in names.keys if at not in said))
         names = self._of_one_place(self._parents(names))
+        names = replace(names, parents=_without(names.parents, self.kinds))
         return self._by_codes(names) if self.choices.codes_first else names
 
     def _are_codes(self, at: int) -> bool:
@@ -897,6 +923,17 @@ class TableDraft:
                 )
             )
         return counts, tuple(at for at in relations.columns if at not in counts)
+
+
+def _without(parents: Mapping[int, int], gone: Set[int]) -> dict[int, int]:
+    """Return parents without some columns: what is part of these is part of what they are of."""
+    found: dict[int, int] = {}
+    for at, above in parents.items():
+        while above in gone and above in parents:
+            above = parents[above]  # noqa: PLW2901 - up the chain
+        if at not in gone and above not in gone:
+            found[at] = above
+    return found
 
 
 def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:

@@ -179,3 +179,28 @@ def test_a_long_file_in_which_one_of_two_totals_is_not_shown(
         )
     found = recognise([_written(tmp_path, text)], choices=Choices(place="Prison")).questions
     assert any(asked in each.text for each in found), found
+
+
+KINDS = """Level,Name,All,Men,Women
+State,Samland,200,110,90
+District,Amra,120,70,50
+Village,Kalan,70,42,28
+Village,Khurd,50,28,22
+District,Bel,80,40,40
+Village,Nagar,45,22,23
+Village,Pura,35,18,17
+"""
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_column_of_kinds_of_places_is_nothing_that_they_are_part_of(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    rows = [line.split(",") for line in KINDS.splitlines()]
+    text = "\n".join(",".join([*(row[i] for i in order), *row[2:]]) for row in rows) + "\n"
+    found = recognise([_written(tmp_path, text)])
+    assert not found.questions
+    assert found.mapping["geoids"] == {
+        "Samland": "A", "Amra": "A1", "Kalan": "A11", "Khurd": "A12",
+        "Bel": "A2", "Nagar": "A21", "Pura": "A22",
+    }  # fmt: skip
