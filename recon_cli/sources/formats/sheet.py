@@ -327,6 +327,7 @@ def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
         cells = int(grid.is_number[table.region.body, at].sum())
         if cells:
             yield LeftOut(name, table.header(at), cells, table.left_out.get(at, ""))
+    yield from _bounds(grid, table, name)
     beside = grid.of_words(lambda word: _has_value_beside(grid.number(word)), bool)
     for at in table.counts:
         if cells := int(beside[table.region.body, at].sum()):
@@ -337,6 +338,15 @@ def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
     for at, rows in table.not_chosen.items():
         if cells := int(grid.is_number[np.ix_(rows, np.array(table.counts, np.intp))].sum()):
             yield LeftOut(name, table.header(at), cells)
+
+
+def _bounds(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
+    """Yield the texts in columns of percentages that say between what one lies: ``≥95%``."""
+    for each in table.shares:
+        texts, number = grid.coded((table.region.body, each.line))
+        told = [grid.number(text) is None and any(map(str.isdigit, text)) for text in texts]
+        if cells := int(np.array(told, dtype=bool)[number].sum()):
+            yield LeftOut(name, f"{table.header(each.line)} (bounds)", cells)
 
 
 def _has_value_beside(number: Number | None) -> bool:

@@ -289,3 +289,14 @@ def test_a_note_that_sums_break_is_not_believed() -> None:
     Path("courts.csv").write_text(TABLE.replace("*,*", "–,–") + "– nil\n")
     told = recon("init", "courts.csv").stdout
     assert "'–' may be any" in " ".join(told.split())
+
+
+def test_a_share_that_is_printed_as_a_bound_is_not_used_and_told() -> None:
+    Path("wards.csv").write_text(
+        "Ward,All,Served,Served %\nAton,50,44,88%\nBton,40,35,88%\nCton,90,51,57%\n"
+        "Dton,10,*,≥95%\nEton,30,12,40%\n"
+    )
+    told = recon("init", "wards.csv", "--all-places", "--count", "Served").stdout
+    assert "not used  1 number: 'Served % (bounds)'" in told
+    said = " ".join(recon("run").stdout.split())
+    assert "safe without numbers that are not used" in said
