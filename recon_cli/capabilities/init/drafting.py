@@ -534,7 +534,15 @@ class _Drafter:
         base = table.relations.base
         strong = [each for each in table.relations.sums(Axis.ROWS) if each.support.is_strong]
         sums = [PlaceSum(place[each.line], tuple(place[row] for row in each.of)) for each in strong]
-        self.places.add(part.label, table.rows, sums, part.numbers, _codes(part), base=base)
+        self.places.add(
+            part.label,
+            table.rows,
+            sums,
+            part.numbers,
+            _codes(part),
+            base=base,
+            apart=table.rows_apart,
+        )
 
     def _add_long_places(self, part: Part) -> None:
         """Add the places of a table with a row a count."""

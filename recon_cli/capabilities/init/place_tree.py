@@ -75,12 +75,14 @@ class _List:
         labels: How messages name the tables.
         numbers: Places by counts, of each table.
         base: What the counts are rounded to, at most.
+        apart: Places of which somebody says that they are no totals.
     """
 
     labels: list[str] = field(default_factory=list)
     sums: list[PlaceSum] = field(default_factory=list)
     numbers: list[Intervals] = field(default_factory=list)
     base: int = 1
+    apart: set[int] = field(default_factory=set)
 
     def parents(self, paths: Sequence[Path]) -> dict[int, int]:
         """Map each place to the one that it is part of."""
@@ -91,7 +93,8 @@ class _List:
             for each in dict.fromkeys(self.sums)
             if each in fitting or not any(map(each.is_rival_of, fitting))
         ]
-        return _parents(paths, sums, numbers, self.base)
+        above = _parents(paths, sums, numbers, self.base)
+        return {i: whole for i, whole in above.items() if whole not in self.apart}
 
     def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
         """Yield the places of each table, with the names of what they are part of."""
@@ -140,6 +143,7 @@ class PlaceTree:
         codes: Mapping[int, str],
         *,
         base: int = 1,
+        apart: Iterable[int] = (),
     ) -> None:
         """Add the places of a table.
 
@@ -150,12 +154,14 @@ class PlaceTree:
             numbers: Places by counts.
             codes: Place, by its number → its code.
             base: What the counts are rounded to.
+            apart: Places of which somebody says that they are no totals.
         """
         own = self.lists.setdefault(tuple(paths), _List())
         own.labels.append(label)
         own.sums += sums
         own.numbers.append(numbers)
         own.base = max(own.base, base)
+        own.apart |= {*apart}
         self.codes |= {PART_OF.join(paths[i]): code for i, code in codes.items()}
 
     def add_one(self, text: str, code: str) -> None:

@@ -266,7 +266,9 @@ def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
         ConfigError: None does.
     """
     if declared.rules and not found.markers:
-        raise ConfigError(f"--below {declared.below}: no text stands in place of a count")
+        first = next(iter(found.questions), None)
+        asked = "" if first is None else f"; it is asked: {first.text} ({_flags(first)})"
+        raise ConfigError(f"--below {declared.below}: no text stands in place of a count{asked}")
     for marker, rule in declared.rules.items():
         if marker is not None and marker not in found.markers:
             shown = ", ".join(map(repr, found.markers))
@@ -276,6 +278,10 @@ def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
         raise ConfigError(
             f"--rounded {declared.rounding}: the counts are not all multiples of one number"
         )
+
+
+def _flags(question: Question) -> str:
+    return " or ".join(question.answers.values())
 
 
 def _of_marks(found: RecognisedFiles, declared: Declared) -> tuple[Declared, list[str]]:

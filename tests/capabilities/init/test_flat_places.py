@@ -105,3 +105,15 @@ def test_places_that_add_up_to_more_than_their_total_are_asked_about(
     assert f"--sum '{said}'" in refused.stderr
     recon("init", "flat.csv", "--below", "20", "--all-places", "--sum", said)
     assert "people          191" in recon("run", "--until", "audit").stdout
+
+
+def test_a_total_that_is_said_to_be_none_is_asked_about_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("flat.csv").write_text(
+        "Area,All,Men,Women\nNorth,90,50,40\nWest,31,20,11\nEast,70,30,40\nTotal,150,80,70\n"
+    )
+    assert "of add up to more than it" in recon("init", "flat.csv", code=2).stderr
+    recon("init", "flat.csv", "--apart", "Total")
+    assert "  people          341\n" in recon("run", "--only", "ingest").stdout
