@@ -35,6 +35,8 @@ _MOST_CODES: Final = 3
 _FEWEST_MULTIPLES: Final = 12
 #: Whole numbers up to here may be percentages.
 _HUNDRED: Final = 100
+#: So many rows add up to another by chance where all are rounded.
+_FEW_ROWS: Final = 3
 #: More rows are read as places without looking for sums among them.
 _MOST_ROWS: Final = 3_000
 
@@ -533,9 +535,11 @@ class _Table:
         return np.array(own, dtype=np.intp)
 
     def discounted(self, relations: Relations) -> Relations:
-        """Return relations whose sums of rows have the evidence of columns that are no sums.
+        """Return relations whose sums of few rows have the evidence of columns that are no sums.
 
-        Where rows add up in two columns they do so in their sum, too.
+        Where rows add up in two columns they do so in their sum, too. The columns are those that
+        are no sums, or the parts of one that are told best: of small rounded numbers the sum tells
+        more.
         """
         columns = np.array(
             [
@@ -550,15 +554,19 @@ class _Table:
         if base == 1 or not 0 < len(own) < len(columns):
             return relations  # of exact numbers chance is far enough
         block = self.block.in_steps(base)
+        at = {place: j for j, place in enumerate(self.region.numeric.tolist())}
+        strong = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
+        sets = [own, *(np.array([at[part] for part in each.of], np.intp) for each in strong)]
         found: list[Relation] = []
         for each in relations.found:
-            if not each.is_sum or each.axis is not Axis.ROWS:
+            is_few = each.axis is Axis.ROWS and len(each.of) <= _FEW_ROWS
+            if not (each.is_sum and is_few):
                 found.append(each)
                 continue
             lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
-            units = np.full(len(own), float(2 * (base - 1) if each.is_rounded else 0))
-            alone = support_of(block.take(lines, own), units)
-            bits = min(each.support.bits, alone.bits)
+            slack = float(2 * (base - 1) if each.is_rounded else 0)
+            told = [support_of(block.take(lines, s), np.full(len(s), slack)).bits for s in sets]
+            bits = min(each.support.bits, max(told))
             found.append(replace(each, support=replace(each.support, bits=bits)))
         return replace(relations, found=tuple(found))
 
