@@ -252,12 +252,11 @@ def open_sheets(
             sheets += [
                 (
                     document,
-                    roles.with_geoids(mapping.geoids).with_labels(
-                        said.labels, table_name(name, number)
-                    ),
-                    rest.of_table(name, number),
+                    roles.with_geoids(mapping.geoids).with_labels(said.labels, own),
+                    rest.of_file(own),
                 )
                 for number, roles in enumerate(form.read(document, beside, said), start=1)
+                for own in [table_name(name, number)]
             ]
     if unknown := sorted(set(mapping.columns_of) - names):
         raise ConfigError(

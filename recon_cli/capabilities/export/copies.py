@@ -533,8 +533,8 @@ def _told_others(
             f"{file.name}: {beside.height:,} numbers in the rows of withheld counts are withheld, "
             f"too ({', '.join(sorted(file.unused))})"
         )
-    gone = {row[1:] for row in beside.iter_rows()}
-    left = [cell for cell in others if cell[1:] not in gone]
+    gone = set(beside.iter_rows())  # a file's only sheet has no name there
+    left = [cell for cell in others if not {cell, ("", *cell[1:])} & gone]
     if left:
         sheet, row, column = min(left)
         where = f"{sheet}!" * bool(sheet) + f"{column_letters(column)}{row}"

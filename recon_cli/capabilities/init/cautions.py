@@ -1,4 +1,4 @@
-"""What speaks against taking counts as they stand: hidden lines, flags, units in thousands."""
+"""Say what speaks against taking counts as they stand: hidden lines, flags, thousands."""
 
 from __future__ import annotations
 

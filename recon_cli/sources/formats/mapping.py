@@ -102,12 +102,8 @@ class FileMapping:
         no_cells = {name: None for name in self.leave_out if name not in self.columns}
         object.__setattr__(self, "columns", {**self.columns, **no_cells})
 
-    def of_table(self, name: str, number: int) -> FileMapping:
-        """Return the mapping of one of several tables of a sheet or file, from 1."""
-        return self.of_file(table_name(name, number))
-
     def of_file(self, name: str) -> FileMapping:
-        """Return the mapping of one file, or of one sheet."""
+        """Return the mapping of one file, of one sheet, or of one of its tables."""
         own = self.columns_of.get(name, {})
         table = self.tables.get(name, self.table)
         return replace(self, columns={**self.columns, **own}, table=table)
