@@ -26,6 +26,7 @@ from recon_cli.capabilities.init.document import (
 from recon_cli.capabilities.init.questions import Said, choose, is_terminal, list_questions
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
 from recon_cli.capabilities.init.statistic_words import told_statistics
+from recon_cli.config import DEFAULT_FILE
 from recon_cli.console.options import OUTPUT_FILE, GivenPath
 from recon_cli.console.output import Fact, show
 from recon_cli.coverage import count_left_out
@@ -35,7 +36,6 @@ from recon_cli.sources.read.choices import Question
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
-_DEFAULT = "recon.yaml"
 #: What a page of ours has near its top; only such a one is written over.
 _OURS = b'content="recon-cli '
 #: Flags that say how counts were published.
@@ -47,7 +47,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
 @click.option(
     "--to",
     type=OUTPUT_FILE,
-    default=_DEFAULT,
+    default=DEFAULT_FILE,
     show_default=True,
     help="The config to write; all other files are written beside it.",
 )
@@ -214,7 +214,7 @@ def command(
         _write_page(reading_file(to), page)
         facts.append(("page", f"{reading_file(to)}, each sheet as it was read"))
     show(f"init: wrote {to}", facts)
-    chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
+    chosen = "" if to == Path(DEFAULT_FILE) else f" -c {shlex.quote(str(to))}"
     click.echo(f"next: recon run{chosen}")
 
 

@@ -18,7 +18,7 @@ from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.recognition import RecognisedFiles, drafted_reading
 from recon_cli.capabilities.init.schema_draft import flow
 from recon_cli.capabilities.init.statistic_words import told_statistics
-from recon_cli.config import SECTIONS
+from recon_cli.config import DEFAULT_FILE, SECTIONS
 from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.coverage import PROTECTION, count_left_out
@@ -62,7 +62,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     is_file = found.release.endswith((".yaml", ".yml"))
     release = _relative(Path(found.release), target) if is_file else found.release
     below = found.declared.below
-    top = {"release": release, "work": f"work/{_stem(found)}"}
+    top = {"release": release, "work": f"work/{_work(found, target)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
     chosen: dict[str, Values] = {
@@ -342,8 +342,13 @@ def _comment(text: str, indent: str = "") -> list[str]:
     )
 
 
-def _stem(found: RecognisedFiles) -> str:
-    """``al2010`` for one state, the release's name for several."""
+def _work(found: RecognisedFiles, target: Path) -> str:
+    """``al2010`` for one state, the release's name for several; a config's own name if it has one.
+
+    Two configs of one file share no folder so.
+    """
+    if target.name != DEFAULT_FILE:
+        return target.stem
     if len(found.paths) > 1:
         return found.schema.name
     return found.paths[0].resolve().name.split(".")[0] or found.schema.name

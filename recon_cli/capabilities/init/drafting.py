@@ -21,7 +21,7 @@ from recon_cli.capabilities.init.conditions import (
 )
 from recon_cli.capabilities.init.lines import Lines, Part, moved
 from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
-from recon_cli.capabilities.init.place_tree import Overfull, PlaceSum, PlaceTree
+from recon_cli.capabilities.init.place_tree import Division, Overfull, PlaceSum, PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
 from recon_cli.capabilities.init.statistic_draft import Scale
@@ -277,6 +277,26 @@ def _of_overfull(each: Overfull) -> Question:
     )
 
 
+def _of_division(each: Division, sheets: Mapping[str, str | None]) -> Question:
+    """Ask which of two tables is meant that divide the same people in two ways.
+
+    Args:
+        sheets: Table → the sheet of a workbook that it is in.
+    """
+    shown = [
+        f"{sheets[table] or table!r} has {own[0]!r}" + f" and {len(own) - 1} more" * (len(own) > 1)
+        for table, own in zip(each.tables, each.parts, strict=True)
+    ]
+    named = [name for name in map(sheets.get, each.tables) if name]
+    answers = {f"read {name!r} alone": flag("sheet", name) for name in named}
+    return Question(
+        f"two systems of places, each with all people of {each.whole!r}: "
+        f"{', '.join(shown)}; read one at a time, or write a schema with `areas` (docs, Areas "
+        "that overlap)",
+        answers if len({*named}) == 2 else {},
+    )
+
+
 def _asked_once(questions: Sequence[Question]) -> list[Question]:
     """Return the questions that an answer to an earlier one does not answer, too."""
     kept: list[Question] = []
@@ -356,6 +376,8 @@ class _Drafter:
                 self._add_places(part)
         if not self.questions:  # an answer may tell what they are parts of
             self.questions += map(_of_overfull, self.places.overfull())
+            sheets = {part.label: part.document.sheet for part in self.parts}
+            self.questions += (_of_division(each, sheets) for each in self.places.divisions())
         self.paths = self.places.paths()
         for group in self._groups():
             self.questions += filter(None, [_of_periods(group)])

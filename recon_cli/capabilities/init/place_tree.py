@@ -45,6 +45,37 @@ class Overfull:
 
 
 @dataclass(frozen=True)
+class Division:
+    """A place that two tables divide in two ways, each into all of its people.
+
+    Attributes:
+        whole: What stands for the place.
+        tables: How messages name the tables.
+        parts: Of each table the places that the other does not have.
+    """
+
+    whole: str
+    tables: tuple[str, str]
+    parts: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A place with parts, in the first column that has its greatest number.
+
+    Attributes:
+        text: What stands for it.
+        parts: Part → its least number.
+        slack: How far rounding may put it and the sum of its parts apart.
+    """
+
+    text: str
+    number: float
+    parts: Mapping[Path, float]
+    slack: int
+
+
+@dataclass(frozen=True)
 class _Sheet:
     """The places of one table.
 
@@ -102,6 +133,22 @@ class _List:
         texts = [PART_OF.join(path) for path in paths]
         for label in self.labels:
             yield _Sheet(label, dict(zip(texts, names, strict=True)))
+
+    def wholes(self, paths: Sequence[Path]) -> dict[Path, _Whole]:
+        """Return the places that have parts, where they have a number."""
+        above = self.parents(paths)
+        names, numbers = _names(paths, above), Intervals.beside(self.numbers)
+        found: dict[Path, _Whole] = {}
+        for whole in sorted({*above.values()}):
+            own = np.where(numbers.known[whole], numbers.low[whole], 0.0)
+            if own.any():
+                at = int(own.argmax())
+                parts = {names[i]: float(numbers.low[i, at]) for i in above if above[i] == whole}
+                slack = (self.base - 1) * (len(parts) + 1)
+                found[names[whole]] = _Whole(
+                    PART_OF.join(paths[whole]), float(own[at]), parts, slack
+                )
+        return found
 
     def overfull(self, paths: Sequence[Path]) -> Iterator[Overfull]:
         """Yield the places whose parts add up to more than they have."""
@@ -173,6 +220,21 @@ class PlaceTree:
         """Yield the places whose parts add up to more than they have."""
         for paths, own in self.lists.items():
             yield from own.overfull(paths)
+
+    def divisions(self) -> Iterator[Division]:
+        """Yield the places that two tables divide into different parts, all of their people each.
+
+        Together the parts add up to more than there are.
+        """
+        told = [(own.labels[0], own.wholes(paths)) for paths, own in self.lists.items()]
+        for (one, first), (other, second) in itertools.combinations(told, 2):
+            for path in first.keys() & second.keys():
+                a, b = first[path], second[path]
+                both = sum({**a.parts, **b.parts}.values())
+                rest = [tuple(x.parts.keys() - y.parts.keys()) for x, y in ((a, b), (b, a))]
+                if a.number == b.number and all(rest) and both > a.number + a.slack + b.slack:
+                    parts = (tuple(sorted(part[-1] for part in own)) for own in rest)
+                    yield Division(a.text, (one, other), (next(parts), next(parts)))
 
     def paths(self) -> dict[str, Path]:
         """Return what stands for each place → the names of what it is part of, and its own.

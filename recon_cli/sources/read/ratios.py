@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
 from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.sums import MARGIN_BITS, Support
+from recon_cli.sources.read.sums import MARGIN_BITS, Support, is_slip, parts_of
 
 #: What a share is printed per: one, hundred, thousand, ten and a hundred thousand.
 SCALES: Final = (100.0, 1.0, 1_000.0, 10_000.0, 100_000.0)
@@ -91,6 +91,39 @@ def ratio_support(block: Intervals, each: Ratio, slack: int = 0) -> Support:
     )
     half = block.unit[each.line, told] / 2 * (1 + 1e-9)
     return _Printed(block.low[each.line, told], half, each.per, slack).support(part, base, 0.0)
+
+
+def ratio_slips(
+    block: Intervals, candidates: Sequence[int], counts: Sequence[int]
+) -> list[tuple[Ratio, tuple[int, ...]]]:
+    """Find quotients that most positions show, and a few break: there a number is wrong.
+
+    Returns:
+        Each quotient, as all other positions show it, and the positions that break it.
+
+    Example:
+        >>> base, part = np.array([40, 55, 80, 90]), np.array([10, 30, 50, 12])
+        >>> block = Intervals.exact(np.array([base, part, [25.0, 54.5, 62.5, 31.3]]), unit=0.1)
+        >>> [(each.part, each.base, broken) for each, broken in ratio_slips(block, [2], [0, 1])]
+        [(1, 0, (3,))]
+    """
+    lines = np.arange(len(block.low), dtype=np.intp)
+    found = []
+    for line in candidates:
+        every = np.flatnonzero(block.known[line])
+        for some in parts_of(every):
+            own = find_ratios(block.take(lines, some), [line], counts)
+            if own and own[0].support.is_strong:
+                whole = ratio_support(block, own[0])
+                alone = (
+                    ratio_support(block.take(lines, every[i : i + 1]), own[0])
+                    for i in range(len(every))
+                )
+                broken = [at for at, each in zip(every.tolist(), alone, strict=True) if each.broken]
+                if is_slip(whole.shown, broken, len(every)):
+                    found.append((replace(own[0], support=whole), tuple(broken)))
+                    break
+    return found
 
 
 def _rank(each: Ratio) -> tuple[float, float, int, int]:

@@ -183,14 +183,10 @@ def slips(block: Intervals) -> list[Slip]:
     """
     lines = np.arange(len(block.low), dtype=np.intp)
     positions = np.arange(block.low.shape[1], dtype=np.intp)
-    if len(lines) < 3 or len(positions) < 3:
+    if len(lines) < 3:
         return []
-    if len(positions) <= _MOST_LEFT_OUT:
-        parts = [np.delete(positions, at) for at in positions.tolist()]
-    else:
-        parts = [positions[at::3] for at in range(3)]
     found: dict[tuple[int, tuple[int, ...]], Slip] = {}
-    for some in parts:
+    for some in parts_of(positions):
         for each in find_sums(block.take(lines, some)):
             key = each.total, each.parts
             if not each.support.is_strong or key in found:
@@ -198,6 +194,20 @@ def slips(block: Intervals) -> list[Slip]:
             if (own := slip(block, *key)) is not None:
                 found[key] = own
     return list(found.values())
+
+
+def parts_of(positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return parts of some positions, of which one lacks what is wrong, if little is."""
+    if len(positions) < 3:
+        return []
+    if len(positions) <= _MOST_LEFT_OUT:
+        return [np.delete(positions, at) for at in range(len(positions))]
+    return [positions[at::3] for at in range(3)]
+
+
+def is_slip(shown: int, broken: Sequence[int], positions: int) -> bool:
+    """Test whether what some positions show is broken in so few that these are wrong."""
+    return shown >= STRONG_POSITIONS and 0 < len(broken) <= max(1, positions // 10)
 
 
 def slip(block: Intervals, total: int, parts: tuple[int, ...]) -> Slip | None:
@@ -213,7 +223,7 @@ def slip(block: Intervals, total: int, parts: tuple[int, ...]) -> Slip | None:
     )
     broken = _broken(own)
     shown = np.setdiff1d(np.flatnonzero(own.known.all(axis=0)), broken)
-    if len(shown) < STRONG_POSITIONS or not 0 < len(broken) <= max(1, block.low.shape[1] // 10):
+    if not is_slip(len(shown), broken, block.low.shape[1]):
         return None
     return Slip(total, parts, len(shown), tuple(broken))
 

@@ -27,6 +27,7 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.parallels import slipped_parallels, with_nobody, with_parallels
+from recon_cli.sources.read.ratios import ratio_slips
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.relations import (
     Axis,
@@ -287,6 +288,8 @@ class TableDraft:
         if not names.is_long:
             shares = find_shares(self._every(inner), relations, counts, statistics, self.headers)
             statistics = tuple(at for at in statistics if at not in {e.line for e in shares})
+            if relations.base == 1:
+                self._ask_wrong_shares(self._every(inner), counts, statistics)
         lattice = Lattice.of(
             [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong], self.headers
         )
@@ -696,6 +699,26 @@ class TableDraft:
                 (total, *parts),
             )
         )
+
+    def _ask_wrong_shares(
+        self, block: Intervals, counts: Sequence[int], statistics: Sequence[int]
+    ) -> None:
+        """Ask about columns that are percentages of others but in a row or two."""
+        for each, broken in ratio_slips(block, statistics, counts):
+            row, header = int(self.region.body[broken[0]]), self._header(each.line)
+            line, part, base = (
+                self.grid.texts[row, at] for at in (each.line, each.part, each.base)
+            )
+            self.questions.append(
+                Question(
+                    f"row {self.grid.rows[row]}: {header!r} is {line}, where "
+                    f"{self._header(each.part)!r} is {part} and {self._header(each.base)!r} "
+                    f"{base}; it is their quotient in {each.support.shown} other rows: mend the "
+                    "file, or leave it out",
+                    {"leave it out": flag("leave-out", header)},
+                    (each.line,),
+                )
+            )
 
     def _ask_possible(self, run: Sequence[int], counts: Sequence[int]) -> bool:
         """Ask whether columns side by side add up to a total that nothing forbids."""

@@ -234,3 +234,24 @@ def test_a_sum_that_no_row_shows_is_told() -> None:
     office(*rows, header=f"School,{header}")
     shown = " ".join(recon("init", "office.csv", "--yes").stdout.split())
     assert "whether 'People: x' is 'Men: x' + 'Women: x': no number shows it" in shown
+
+
+def test_a_percentage_that_is_wrong_in_one_row_is_asked_by_row() -> None:
+    shares = ["45.2", "52.0", "99.9", "41.7"]
+    rows = [f"{row},{share}" for row, share in zip(ROWS, shares, strict=True)]
+    office(*rows, header="School,All pupils,Boys,Girls,% boys")
+    asked = " ".join(recon("init", "office.csv", code=2).stderr.split())
+    assert "row 4: '% boys' is 99.9, where 'Boys' is 22 and 'All pupils' 40; it is" in asked
+    assert "their quotient in 3 other rows" in asked
+    shown = recon("init", "office.csv", "--leave-out", "% boys").stdout
+    assert "not used  4 numbers: '% boys'" in shown
+
+
+def test_two_configs_of_one_file_have_each_its_own_folder() -> None:
+    office(*ROWS)
+    recon("init", "office.csv")
+    recon("init", "office.csv", "--to", "second.yaml")
+    works = [
+        yaml.safe_load(Path(name).read_text())["work"] for name in ("recon.yaml", "second.yaml")
+    ]
+    assert works == ["work/office", "work/second"]

@@ -47,6 +47,28 @@ def test_files_with_the_same_headers_are_one_table() -> None:
     assert "18 cells, all equal" in recon("run", "--until", "reconstruct").stdout
 
 
+def test_two_systems_of_places_are_not_read_together(tmp_path: Path) -> None:
+    book = Workbook()
+    wards, boards = book.active, book.create_sheet("Boards")
+    assert wards is not None
+    wards.title = "Wards"
+    for row in SEX.splitlines():
+        wards.append([int(text) if text.isdigit() else text for text in row.split(",")])
+    for sheet, rows in (
+        (wards, [("Country", 41, 20, 21)]),
+        (boards, [("Place", "Total", "Male", "Female"), ("Country", 41, 20, 21)]),
+        (boards, [("North", 25, 11, 14), ("South", 16, 9, 7)]),
+    ):
+        for line in rows:
+            sheet.append(line)
+    book.save(tmp_path / "two.xlsx")
+    asked = " ".join(recon("init", "two.xlsx", code=2).stderr.split())
+    assert "two systems of places, each with all people of 'Country'" in asked
+    assert "'Wards' has 'Ashby' and 2 more, 'Boards' has 'North' and 1 more" in asked
+    recon("init", "two.xlsx", "--sheet", "Boards")
+    assert "verified" in recon("run", "--until", "reconstruct").stdout
+
+
 def test_a_column_that_two_files_print_counts_the_same_in_both(tmp_path: Path) -> None:
     """It is no part of a sum, and no second count of everybody."""
     meals = [14, 9, 17, 4]
