@@ -41,6 +41,7 @@ from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named
+from recon_cli.plurals import counted
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.tabular.workbook import open_workbook
@@ -205,10 +206,10 @@ def export_suppressed(
             ]
         else:
             text = _loaded_text(file)
-            counted = {row[1:] for row in _told_cells(file).iter_rows()}
+            read = {row[1:] for row in _told_cells(file).iter_rows()}
             others = [
                 ("", row, column)
-                for row, column in sorted(text.fields.keys() - counted)
+                for row, column in sorted(text.fields.keys() - read)
                 if ("", column) not in file.labels and is_number(text.field(row, column))
             ]
             beside = _beside(file, stars, others, _fields_of(text, file))
@@ -438,7 +439,8 @@ def _told_kept(book: WrittenWorkbook, file: CountedFile, kept: Sequence[str]) ->
             known = ", ".join(map(repr, book.sheets))
             raise ConfigError(f"--keep-sheet {sheet}: {file.name} has {known}")
         if numbers := len(list(book.numbers(sheet))):
-            yield f"{file.name}: sheet {sheet} stays, with {numbers:,} numbers that nobody read"
+            shown = counted(numbers, "number")
+            yield f"{file.name}: sheet {sheet} stays, with {shown} that nobody read"
 
 
 def _star_workbook(
@@ -471,13 +473,13 @@ def _star_workbook(
 def _other_numbers(book: WrittenWorkbook, file: CountedFile) -> list[tuple[str, int, int]]:
     """Return the cells with numbers of sheets with counts that are none and name none."""
     only = _only_sheet(file.document)
-    counted = {(sheet or only, row, column) for sheet, row, column in _told_cells(file).iter_rows()}
+    read = {(sheet or only, row, column) for sheet, row, column in _told_cells(file).iter_rows()}
     return [
         (sheet, row, column)
         for sheet in book.sheets
-        if any(own == sheet for own, _, _ in counted)
+        if any(own == sheet for own, _, _ in read)
         for row, column in book.numbers(sheet)
-        if (sheet, row, column) not in counted and not file.labels & {(sheet, column), ("", column)}
+        if (sheet, row, column) not in read and not file.labels & {(sheet, column), ("", column)}
     ]
 
 

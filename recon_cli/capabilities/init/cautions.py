@@ -7,6 +7,7 @@ from typing import Final
 
 import polars as pl
 
+from recon_cli.plurals import counted
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import CountSheet
 from recon_cli.sources.formats.count_sheet import cell_text
@@ -48,9 +49,10 @@ def of_flagged(name: str, sheet: CountSheet) -> Iterator[str]:
     found = pl.concat(flagged)["flag"]
     if len(found):
         codes = ", ".join(sorted(found.unique()))
+        shown = counted(len(found), "count")
         yield (
-            f"{name}: why {len(found):,} counts are shown that CONF_STATUS calls confidential "
-            f"({codes}): they are taken as published"
+            f"{name}: why {shown} can be seen that CONF_STATUS calls confidential ({codes}): taken "
+            "as published"
         )
 
 

@@ -268,6 +268,26 @@ def _of_periods(parts: Sequence[Part]) -> Question | None:
     )
 
 
+def _is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:
+    """Test whether a question is about a column that another table prints again, in a sum."""
+    if len(question.columns) != 1 or question.columns[0] not in part.table.counts:
+        return False
+    (at,) = question.columns
+    own = dict(
+        zip(part.table.rows, part.table.grid.values[part.table.region.body, at], strict=True)
+    )
+    for other in others:
+        table = other.table
+        summed = {i for e in table.relations.sums(Axis.COLUMNS) for i in (e.line, *e.of)}
+        for again in {*table.counts} & summed:
+            numbers = table.grid.values[table.region.body, again]
+            both = [(own[row], n) for row, n in zip(table.rows, numbers, strict=True) if row in own]
+            told = [one == n for one, n in both if not np.isnan(one + n)]
+            if other.column(again) == part.column(at) and sum(told) > 1 and all(told):
+                return True
+    return False
+
+
 def _of_overfull(each: Overfull) -> Question:
     """Ask which parts of a place are parts of others, where they add up to more than it has."""
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
@@ -364,7 +384,10 @@ class _Drafter:
     def read(self) -> None:
         """Read the places, features and cells of all tables."""
         for part in self.parts:
-            self.questions += part.table.questions
+            others = [other for other in self.parts if other is not part]
+            self.questions += (
+                each for each in part.table.questions if not _is_told_by(part, each, others)
+            )
             self.doubts += _sums_alike(part)
             if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):
                 self.leave_out |= dict.fromkeys(rows, "")

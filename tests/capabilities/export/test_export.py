@@ -624,10 +624,24 @@ def test_a_sheet_of_notes_is_kept_where_that_is_said(
     plain = recon("export", "--suppressed", "plain", "--below", "5")
     assert "sheet Notes has no counts: it is left out" in " ".join(plain.stdout.split())
     kept = recon("export", "--suppressed", "kept", "--below", "5", "--keep-sheet", "Notes")
-    assert "sheet Notes stays, with 1 numbers that nobody read" in " ".join(kept.stdout.split())
+    assert "sheet Notes stays, with 1 number that nobody read" in " ".join(kept.stdout.split())
     assert openpyxl.load_workbook("plain/areas.xlsx").sheetnames == ["Table"]
     written = openpyxl.load_workbook("kept/areas.xlsx")
     assert written.sheetnames == ["Table", "Notes"]
     assert written["Notes"]["B2"].value == 555
     wrong = recon("export", "--suppressed", "x", "--keep-sheet", "Cover", code=2).stderr
     assert "--keep-sheet Cover: areas.xlsx has 'Table', 'Notes'" in wrong
+
+
+def test_means_of_another_sheet_are_named_where_they_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sexes = [["Area", "All", "Men", "Women"], ["Ashby", 40, 37, 3], ["Elm", 31, 14, 17]]
+    ages = [["Area", "All", "Mean age"], ["Ashby", 40, 41.2], ["Elm", 31, 39.7]]
+    book = {"Sexes": WorkbookSheet(sexes), "Ages": WorkbookSheet(ages)}
+    Path("areas.xlsx").write_bytes(workbook_of(book))
+    recon("init", "areas.xlsx", "--all-places", "--leave-out", "Mean age")
+    told = " ".join(recon("export", "--suppressed", "out", "--below", "5").stdout.split())
+    assert "2 numbers are no counts and stay, as in Ages!C2" in told
+    assert openpyxl.load_workbook("out/areas.xlsx")["Ages"]["C2"].value == 41.2

@@ -28,7 +28,7 @@ def test_values_that_are_flagged_confidential_and_shown_are_told(
     tmp_path: Path, flag: str, *, is_told: bool
 ) -> None:
     doubts = recognise([_written(tmp_path, flag, "0")]).doubts
-    said = f"why 1 counts are shown that CONF_STATUS calls confidential ({flag})"
+    said = f"why 1 count can be seen that CONF_STATUS calls confidential ({flag})"
     assert any(said in each for each in doubts) == is_told
 
 
