@@ -30,7 +30,7 @@ def test_three_offices_from_file_to_page(tmp_path: Path) -> None:
         "wards": {"ingested": 966, "intervals": 966, "recovered": 27},
         "convictions": {"ingested": 536, "intervals": 12, "recovered": 12},
     }
-    for work in ("schools", "wards", "age_sex"):
+    for work in ("pupils", "patients", "courts"):
         assert (tmp_path / "work" / work / "report" / "report.html").is_file()
     assert "$ sed -i" not in page.read_text(), "what an office says are flags"
 

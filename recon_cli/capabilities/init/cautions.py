@@ -49,10 +49,10 @@ def of_flagged(name: str, sheet: CountSheet) -> Iterator[str]:
     found = pl.concat(flagged)["flag"]
     if len(found):
         codes = ", ".join(sorted(found.unique()))
-        shown = counted(len(found), "count")
+        number = counted(len(found), "count")
         yield (
-            f"{name}: why {shown} can be seen that CONF_STATUS calls confidential ({codes}): taken "
-            "as published"
+            f"{name}: why {number} can be seen that CONF_STATUS calls confidential ({codes}): "
+            "taken as published"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -446,9 +447,10 @@ class _Drafter:
             axis: {label: values_of(condition) for label, condition in own.items()}
             for axis, own in self.labels.items()
         }
-        if percentages := _percentages(self.parts):
-            mapping["percentages"] = percentages
-        if printed := {name: said for each in self.found for name, said in each.mapping.items()}:
+        printed = {name: said for each in self.found for name, said in each.mapping.items()}
+        if narrowing := {k: v for k, v in _percentages(self.parts).items() if k not in printed}:
+            mapping["percentages"] = narrowing
+        if printed:
             mapping["statistics"] = printed
         if len(self.cells) > 1:
             mapping["tables"] = dict(self.table_of)
@@ -473,8 +475,14 @@ class _Drafter:
         scales = [
             scale for _, name, keys in self.known if (scale := Scale.of(name, keys)) is not None
         ]
+        sizes = [len(keys) for _, _, keys in self.known]
         search = StatisticColumns(
-            self.parts, self.labels, scales, list(self.features), self.statistics
+            self.parts,
+            self.labels,
+            scales,
+            list(self.features),
+            self.statistics,
+            len(self.shown) * math.prod(sizes),
         )
         self.found = statistic_tables(search.found())
         self.questions += search.questions

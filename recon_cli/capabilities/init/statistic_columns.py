@@ -15,6 +15,7 @@ from recon_cli.capabilities.init.conditions import Condition, Key, key_of
 from recon_cli.capabilities.init.lines import Part
 from recon_cli.capabilities.init.statistic_draft import (
     OLDEST,
+    DraftedShare,
     DraftedStatistic,
     Kind,
     Observed,
@@ -31,6 +32,7 @@ from recon_cli.sources.formats.sheet_texts import statistic_text
 from recon_cli.sources.read import relations
 from recon_cli.sources.read.choices import Question, columns_named, flag
 from recon_cli.sources.read.row_labels import PART_OF
+from recon_cli.sources.read.shares import Share
 from recon_cli.sources.read.statistic_words import statistic_named, words_beside
 from recon_cli.sources.read.words import Sense, says
 
@@ -42,6 +44,8 @@ _ALONE: Final[dict[Kind, str]] = {
     "median": " (and not interpolated in groups)",
     "mean": " (and not of the middles of groups)",
 }
+#: Combinations of places and values that can be listed, as statistics ask for.
+_MOST_LISTED: Final = 100_000
 #: Values whose range is proposed where no count tells them apart.
 _AGE: Final = "age"
 
@@ -59,7 +63,7 @@ class FoundColumn:
 
     part: Part
     at: int
-    statistic: DraftedStatistic
+    statistic: DraftedStatistic | DraftedShare
     scale: Scale | None
     ends: tuple[int, int] | None
     cells: tuple[tuple[Hashable, Key], ...]
@@ -89,16 +93,19 @@ class StatisticColumns:
         scales: The features of numbers.
         features: The names of all features.
         said: What a user says of columns, by their headers.
+        combinations: Of places and values of features, at most.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what a draft knows
         self,
         parts: Sequence[Part],
         labels: Labels,
         scales: Sequence[Scale],
         features: Sequence[str],
         said: Mapping[str, str],
+        combinations: int,
     ) -> None:
+        self.combinations = combinations
         self.parts = [part for part in parts if part.is_sheet]
         self.labels, self.scales, self.features = labels, list(scales), list(features)
         self.said = {name: SaidStatistic.parse(name, text) for name, text in said.items()}
@@ -110,6 +117,8 @@ class StatisticColumns:
         for part in self.parts:
             for at in part.table.statistics:
                 every.setdefault(part.table.header(at), []).append(self._column(part, at))
+            for each in part.table.shares:
+                every.setdefault(part.table.header(each.line), []).append(self._share(part, each))
         kept: list[FoundColumn] = []
         for columns in every.values():
             used = [each for each in columns if each is not None]
@@ -140,6 +149,21 @@ class StatisticColumns:
                 return found
         self._ask(part, at, kind, scales)
         return None
+
+    def _share(self, part: Part, share: Share) -> FoundColumn | None:
+        """Return a share among people who are withheld in some row; others narrow counts alone."""
+        table = part.table
+        rows = table.region.body[table.grid.is_number[table.region.body, share.line]]
+        is_told = table.grid.is_number[rows, share.base] & ~table.withheld[rows, share.base]
+        base, counted = self._counted(part, share.base), self._counted(part, share.part)
+        is_small = table.relations.base == 1 and self.combinations <= _MOST_LISTED
+        if not is_small or is_told.all() or base is None or counted is None:
+            return None
+        more = {name: values for name, values in counted.items() if base.get(name) != values}
+        if not more or {**base, **more} != counted or more.keys() & base.keys():
+            return None
+        statistic = DraftedShare(table.header(share.base), key_of(more), share.times)
+        return self._used(part, share.line, statistic, None, None)
 
     def _said_of(self, part: Part, at: int) -> SaidStatistic:
         names = (name for name in self.said if at in columns_named(part.table.headers, [name]))
@@ -182,7 +206,7 @@ class StatisticColumns:
                     values if scale.is_single else (),
                 )
                 ends = scale.least, greatest_value(scale, self._printed(part, at), None)
-                return self._used(part, at, statistic, scale, ends)
+                return self._used(part, at, statistic, scale, None if scale.is_single else ends)
         return None
 
     def _is_named(self, part: Part, at: int, scale: Scale) -> bool:
@@ -275,15 +299,15 @@ class StatisticColumns:
             kind, scale.name, part.table.header(of), told.definition, values if is_single else ()
         )
         ends = scale.least, greatest_value(scale, self._printed(part, at), said.ends)
-        return self._used(part, at, statistic, scale, ends)
+        return self._used(part, at, statistic, scale, None if is_single else ends)
 
     def _used(
         self,
         part: Part,
         at: int,
-        statistic: DraftedStatistic,
+        statistic: DraftedStatistic | DraftedShare,
         scale: Scale | None,
-        ends: tuple[int, int],
+        ends: tuple[int, int] | None,
     ) -> FoundColumn:
         grid = part.table.grid
         counted = self._labelled(_COLUMNS, statistic.of, part) or {}
@@ -303,7 +327,7 @@ class StatisticColumns:
             at,
             statistic,
             scale,
-            None if statistic.values else ends,
+            ends,
             tuple(cells),
             tuple(conditions.values()),
             tuple(marks),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, get_args
@@ -17,6 +17,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.init.conditions import Key
 from recon_cli.errors import ConfigError
 from recon_cli.schema.statistics import Definition
 from recon_cli.sources.formats.vocabulary import Interval, interval
@@ -29,6 +30,8 @@ Kind = Literal["mean", "median", "minimum", "maximum"]
 OLDEST: Final = 110
 #: Medians between two values that must show how they are defined.
 _DEFINED: Final = 3
+#: Letters of a table's name.
+_LONGEST: Final = 40
 _RANGE: Final = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
 
 
@@ -294,6 +297,11 @@ class DraftedStatistic:
     values: tuple[tuple[str, int], ...] = ()
 
     @property
+    def name(self) -> str:
+        """Return how its table is called."""
+        return f"{self.kind}_{self.feature}".upper()
+
+    @property
     def form(self) -> dict[str, object]:
         """Return it as a schema writes it."""
         form: dict[str, object] = {self.kind: self.feature}
@@ -302,6 +310,35 @@ class DraftedStatistic:
         if self.values:
             form["values"] = dict(self.values)
         return form
+
+
+@dataclass(frozen=True)
+class DraftedShare:
+    """A column of shares among people who are withheld somewhere.
+
+    Attributes:
+        of: Header of the counts of these people.
+        part: Whom among them it is the share of.
+        times: 100 of a percentage.
+    """
+
+    of: str
+    part: Key
+    times: int = 100
+
+    @property
+    def name(self) -> str:
+        """Return how its table is called."""
+        words = "_".join(value for _, values in self.part for value in values)
+        return re.sub(r"\W+", "_", f"SHARE_{words}".upper())[:_LONGEST]
+
+    def form(self, part: Mapping[str, object]) -> dict[str, object]:
+        """Return it as a schema writes it.
+
+        Args:
+            part: The values of the part, as the schema calls them.
+        """
+        return {"share": dict(part)} | ({} if self.times == 100 else {"times": self.times})
 
 
 def greatest_value(scale: Scale, printed: Iterator[Fraction], ends: tuple[int, int] | None) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from recon_cli.capabilities.init.conditions import Condition, Key, cell_of, key_of
+from recon_cli.capabilities.init.conditions import Condition, Key, cell_of, key_of, values_of
 from recon_cli.capabilities.init.schema_draft import TableDraft
 from recon_cli.capabilities.init.statistic_columns import FoundColumn
-from recon_cli.capabilities.init.statistic_draft import Scale
+from recon_cli.capabilities.init.statistic_draft import DraftedShare, Scale
 
 
 @dataclass
@@ -44,16 +45,15 @@ class StatisticTable:
     def scale(self) -> Scale | None:
         """Return the groups of its values that are counted; None where they are themselves."""
         first = self.columns[0]
-        return None if first.statistic.values else first.scale
+        return None if first.ends is None else first.scale
 
 
 def statistic_tables(found: Sequence[FoundColumn]) -> list[StatisticTable]:
     """Put columns of one statistic in one table, as long as no place has two of the same people."""
     tables: list[StatisticTable] = []
     for column in found:
-        form = column.statistic.form
-        stem = f"{column.statistic.kind}_{column.statistic.feature}".upper()
-        same = [each for each in tables if each.columns[0].statistic.form == form]
+        told, stem = replace(column.statistic, of=""), column.statistic.name
+        same = [each for each in tables if replace(each.columns[0].statistic, of="") == told]
         home = next((each for each in same if each.taken.isdisjoint(column.cells)), None)
         if home is None or (column.header in home.mapping and not _is_mapped(home, column)):
             number = sum(each.name.startswith(stem) for each in tables) + 1
@@ -97,9 +97,15 @@ def with_statistics(
     added = []
     for each in found:
         statistic = each.columns[0].statistic
-        own = values.get(statistic.feature)
-        form = {**statistic.form, statistic.kind: own.name if own else statistic.feature}
         used = dict.fromkeys(name for condition in each.conditions for name in condition)
+        if isinstance(statistic, DraftedShare):
+            own = None
+            part = _in_values(values_of(dict(statistic.part)), grouped)
+            form = statistic.form(part)
+            used |= dict.fromkeys(name for name, _ in statistic.part)
+        else:
+            own = values.get(statistic.feature)
+            form = {**statistic.form, statistic.kind: own.name if own else statistic.feature}
         draft = TableDraft(
             each.name,
             "",
@@ -151,8 +157,11 @@ class _Values:
 def _with_values(cell: object, used: Mapping[str, _Values]) -> object:
     """Return a cell with the values in place of their groups."""
     where = cell.get("where") if isinstance(cell, Mapping) else None
-    if not isinstance(where, Mapping):
-        return cell
+    return {"where": _in_values(where, used)} if isinstance(where, Mapping) else cell
+
+
+def _in_values(where: Mapping[Any, Any], used: Mapping[str, _Values]) -> dict[str, object]:
+    """Return values of features with those of recodes in place of groups."""
     found: dict[str, object] = {}
     for name, value in where.items():
         if name not in used:
@@ -160,7 +169,7 @@ def _with_values(cell: object, used: Mapping[str, _Values]) -> object:
             continue
         groups = [used[name].groups[key] for key in (value if isinstance(value, list) else [value])]
         found[used[name].name] = groups[0] if len(groups) == 1 else groups
-    return {"where": found}
+    return found
 
 
 def _values(found: Sequence[StatisticTable]) -> dict[str, _Values]:
@@ -168,9 +177,10 @@ def _values(found: Sequence[StatisticTable]) -> dict[str, _Values]:
     values: dict[str, _Values] = {}
     for each in found:
         for column in each.columns:
-            name, scale = column.statistic.feature, each.scale
-            if column.ends is None:
+            statistic, scale = column.statistic, each.scale
+            if column.ends is None or isinstance(statistic, DraftedShare):
                 continue
+            name = statistic.feature
             called = name if scale is None else f"single_{name}"
             least, greatest = column.ends
             known = values.get(name)

@@ -469,7 +469,13 @@ class _Builder:
                 )
             for line in own:
                 base_values = self.values.get(self.subsets[line], {})
-                self.values[line] = {**base_values, known[0]: frozenset((known[1],))}
+                for each in set(self._below(line)):
+                    before = self.values.get(each, {})
+                    self.values[each] = {
+                        **base_values,
+                        **before,
+                        known[0]: frozenset((known[1],)),
+                    }
 
     def _value_called(self, label: str) -> tuple[int, int] | None:
         """Return the feature, and its value, that lines whose sums are shown call so.

@@ -441,7 +441,7 @@ class _Table:
     def _percentages(
         self, counts: NDArray[np.intp], rows: NDArray[np.intp], base: int
     ) -> list[Relation]:
-        """Return columns of whole numbers that are percentages of others: none is above 100.
+        """Return columns, mostly of whole numbers, that are percentages of others: none above 100.
 
         Nor are all multiples of what counts are rounded to.
         """
@@ -449,9 +449,16 @@ class _Table:
         top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
         is_alike = (np.nan_to_num(numbers) % base == 0).all(axis=0) & (base > 1)
         small = counts[(top <= _HUNDRED) & (top > 0) & ~is_alike]
-        found = self._ratios(small, counts, rows, base)
+        broken = self.fractional.sum(axis=0)
+        found = self._ratios(small, counts[broken[counts] < 2], rows, base)
         # Whole numbers are counts sooner, unless it is far from chance.
-        certain = [e for e in found if e.support.is_strong and e.support.margin >= CERTAIN_BITS]
+        broken_at = dict(zip(self.region.numeric.tolist(), broken.tolist(), strict=True))
+        certain = [
+            each
+            for each in found
+            if each.support.is_strong
+            and (each.support.margin >= CERTAIN_BITS or broken_at[each.line] > 1)
+        ]
         lines = {each.line for each in certain}
         return [each for each in certain if not lines & set(each.of)]
 

@@ -104,6 +104,70 @@ def test_means_of_a_sheet_prove_what_enumeration_proves(tmp_path: Path, seed: in
         assert (row["least"], row["greatest"]) == (min(own), max(own)), row
 
 
+Ward = tuple[int, int, int, int]
+
+
+def ward_texts(ward: Ward) -> list[str]:
+    """Return what a sheet prints of boys and girls, and of the ill among them."""
+    boys, girls, ill_boys, ill_girls = ward
+    counts = [boys, girls, ill_boys + ill_girls, ill_boys, ill_girls]
+    share = f"{100 * ill_boys / boys:.1f}" if boys else "-"
+    return [str(boys + girls), *map(starred, counts), share]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shares_among_withheld_people_prove_what_enumeration_proves(
+    tmp_path: Path, seed: int
+) -> None:
+    draws = np.random.default_rng(seed)
+    wards: list[Ward] = [(12, 11, 5, 4), (13, 9, 6, 3), (17, 8, 5, 7), (7, 9, 3, 6)]
+    for _ in range(12):
+        boys, girls = draws.integers(0, 6, 2).tolist()
+        own = boys, girls, int(draws.integers(0, boys + 1)), int(draws.integers(0, girls + 1))
+        wards += [own] if sum(own) else []
+    header = "Ward,All,Boys,Girls,Ill,Ill boys,Ill girls,% ill of boys"
+    lines = [",".join([f"W{i}", *ward_texts(own)]) for i, own in enumerate(wards, start=10)]
+    path = sheet(tmp_path, [header, *lines])
+    drafted(path, "--below", "3")
+    assert mapped(path) == {"% ill of boys": {"table": "SHARE_ILL", "of": "Boys"}}
+    found = audited(path)
+    assert found.height > 5
+    every = [each for each in itertools.product(range(20), repeat=4) if sum(each[:2]) <= 25]
+    able = [each for each in every if each[2] <= each[0] and each[3] <= each[1]]
+    printed: dict[tuple[str, ...], list[Ward]] = {}
+    for each in able:
+        printed.setdefault(tuple(ward_texts(each)), []).append(each)
+    for row in found.iter_rows(named=True):
+        worlds = printed[tuple(ward_texts(wards[int(row["geoid"][1:]) - 10]))]
+        cells = [(a + b, a, b, c + d, c, d)[row["cell"] - 1] for a, b, c, d in worlds]
+        assert (row["least"], row["greatest"]) == (min(cells), max(cells)), row
+
+
+def test_parts_of_some_people_with_percentages_are_crossed(tmp_path: Path) -> None:
+    """Each of the ill boys is of the boys by its percentage, and of the ill by a sum."""
+    rows = []
+    wards: list[Ward] = [
+        (9, 14, 5, 6),
+        (21, 12, 4, 9),
+        (7, 8, 6, 1),
+        (19, 22, 11, 8),
+        (14, 17, 9, 4),
+    ]
+    for i, (boys, girls, ill_boys, ill_girls) in enumerate(wards):
+        counts = [boys + girls, boys, girls, ill_boys + ill_girls, ill_boys, ill_girls]
+        shares = [(counts[3], counts[0]), (ill_boys, boys), (ill_girls, girls)]
+        printed = [f"{100 * part / base:.1f}" for part, base in shares]
+        rows.append(",".join([f"W{i}", *map(str, counts), *printed]))
+    shown = "% ill,% ill of boys,% ill of girls"
+    path = sheet(tmp_path, [f"Ward,All,Boys,Girls,Ill,Ill boys,Ill girls,{shown}", *rows])
+    drafted(path)
+    mapping = yaml.safe_load(path.with_name("w.yaml").read_text("utf-8"))["ingest"]["mapping"]
+    labels = mapping["labels"]["columns"]
+    assert labels["Ill boys"] == {"sex": "boys", "ill": "ill"}
+    assert labels["Ill girls"] == {"sex": "girls", "ill": "ill"}
+    assert mapping["percentages"]["% ill of boys"] == {"of": "Ill boys", "base": "Boys"}
+
+
 def test_a_mean_that_one_row_contradicts_is_not_taken(tmp_path: Path) -> None:
     places = sizes(np.random.default_rng(1), 0)
     rows = ["Ward,Households,1,2,3,Mean size", *rows_of(places)]
