@@ -637,8 +637,12 @@ def test_means_of_another_sheet_are_named_where_they_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sexes = [["Area", "All", "Men", "Women"], ["Ashby", 40, 37, 3], ["Elm", 31, 14, 17]]
-    ages = [["Area", "All", "Mean age"], ["Ashby", 40, 41.2], ["Elm", 31, 39.7]]
+    sexes: list[list[object]] = [
+        ["Area", "All", "Men", "Women"],
+        ["Ashby", 40, 37, 3],
+        ["Elm", 31, 14, 17],
+    ]
+    ages: list[list[object]] = [["Area", "All", "Mean age"], ["Ashby", 40, 41.2], ["Elm", 31, 39.7]]
     book = {"Sexes": WorkbookSheet(sexes), "Ages": WorkbookSheet(ages)}
     Path("areas.xlsx").write_bytes(workbook_of(book))
     recon("init", "areas.xlsx", "--all-places", "--leave-out", "Mean age")

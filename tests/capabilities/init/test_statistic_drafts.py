@@ -132,11 +132,11 @@ def test_shares_among_withheld_people_prove_what_enumeration_proves(
     assert mapped(path) == {"% ill of boys": {"table": "SHARE_ILL", "of": "Boys"}}
     found = audited(path)
     assert found.height > 5
-    every = [each for each in itertools.product(range(20), repeat=4) if sum(each[:2]) <= 25]
-    able = [each for each in every if each[2] <= each[0] and each[3] <= each[1]]
     printed: dict[tuple[str, ...], list[Ward]] = {}
-    for each in able:
-        printed.setdefault(tuple(ward_texts(each)), []).append(each)
+    for boys, girls, ill_boys, ill_girls in itertools.product(range(20), repeat=4):
+        each = boys, girls, ill_boys, ill_girls
+        if ill_boys <= boys and ill_girls <= girls and boys + girls <= 25:
+            printed.setdefault(tuple(ward_texts(each)), []).append(each)
     for row in found.iter_rows(named=True):
         worlds = printed[tuple(ward_texts(wards[int(row["geoid"][1:]) - 10]))]
         cells = [(a + b, a, b, c + d, c, d)[row["cell"] - 1] for a, b, c, d in worlds]
