@@ -24,6 +24,7 @@ from recon_cli.capabilities.init.lines import Lines, Part, moved
 from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
 from recon_cli.capabilities.init.place_tree import Division, Overfull, PlaceSum, PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
+from recon_cli.capabilities.init.spans import called
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
 from recon_cli.capabilities.init.statistic_draft import Scale
 from recon_cli.capabilities.init.statistic_tables import (
@@ -978,8 +979,9 @@ def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:
     keys: list[str] = []
     spans = [interval(label) for label in feature.labels]
     told = [each for each in spans if each is not None]
-    if len(told) == len(spans) and _are_apart(told) and not feature.rest:
-        return tuple(_span(each) for each in told)
+    is_one = len(spans) == 1 and bool(feature.rest)
+    if len(told) == len(spans) and _are_apart(told) and not is_one:
+        return (*map(called, told), *([slug(feature.rest) or "rest"] if feature.rest else []))
     labels = [*feature.labels, *([feature.rest] if feature.rest else [])]
     for number, label in enumerate(labels, start=1):
         key = slug(label) or f"value_{number}"
@@ -990,13 +992,6 @@ def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:
 def _are_apart(spans: Sequence[Interval]) -> bool:
     ordered = sorted((low, _OLDEST if high is None else high) for low, high in spans)
     return all(one[1] < two[0] for one, two in itertools.pairwise(ordered))
-
-
-def _span(each: Interval) -> str:
-    low, high = each
-    if high is None:
-        return f"{low}+"
-    return str(low) if low == high else f"{low}-{high}"
 
 
 # --- parts ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ whole are values of one feature, and two groups that add up to one whole are two
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +18,13 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray
 from recon_cli.capabilities.init.names import canonical, usual_name
-from recon_cli.sources.formats.vocabulary import is_total
+from recon_cli.capabilities.init.spans import called, steps_of
+from recon_cli.sources.formats.vocabulary import interval, is_total
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Feature, Lattice
 from recon_cli.sources.read.relations import Relation
 from recon_cli.sources.read.sums import possible_splits
-from recon_cli.sources.read.words import Sense, says
+from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Words of a header, outermost first.
 Path = tuple[str, ...]
@@ -279,7 +281,8 @@ class _Builder:
         some = [line for line in heads if self._is_some(line)]
         whole = next((line for line in related if line not in some), None)
         if whole is not None:
-            self._add_yes_or_no(some, whole)
+            spans = self._add_spans(some, whole)
+            self._add_yes_or_no([line for line in some if line not in spans], whole)
             heads = [line for line in heads if line not in some]
             single = [line for line in single if line not in some]
         if whole is not None and single and related == [whole]:
@@ -469,13 +472,7 @@ class _Builder:
                 )
             for line in own:
                 base_values = self.values.get(self.subsets[line], {})
-                for each in set(self._below(line)):
-                    before = self.values.get(each, {})
-                    self.values[each] = {
-                        **base_values,
-                        **before,
-                        known[0]: frozenset((known[1],)),
-                    }
+                self._add_below(line, {**base_values, known[0]: frozenset((known[1],))})
 
     def _value_called(self, label: str) -> tuple[int, int] | None:
         """Return the feature, and its value, that lines whose sums are shown call so.
@@ -488,6 +485,39 @@ class _Builder:
                 return number, names.index(canonical(label))
         return None
 
+    def _add_spans(self, lines: Sequence[int], whole: int) -> list[int]:
+        """Add a feature for those of some lines that are called by ages; return these.
+
+        Of *15 to 24* and *15 to 19* one is in the other, and *55 and over* is in neither, as far as
+        no number speaks against it.
+        """
+        path = self.labels.get(whole, ())
+        words = {line: [w for w in self.labels.get(line, ()) if w not in path] for line in lines}
+        heads = {line: tuple(own[:-1]) for line, own in words.items() if own}
+        spans = {line: span for line in heads if (span := interval(words[line][-1])) is not None}
+        if len(spans) < 2 or len({heads[line] for line in spans}) > 1:
+            return []
+        steps, within = steps_of([*spans.values()])
+        ages = dict(zip(spans, within, strict=True))
+        if not all(
+            self._exceeds(outer, [inner])
+            for inner, outer in itertools.permutations(spans, 2)
+            if ages[inner] < ages[outer]
+        ):
+            return []
+        number = len(self.features)
+        self.features.append(DraftedFeature("", tuple(map(called, steps)), "other"))
+        for line, own in ages.items():
+            self._add_below(line, {**self.values.get(whole, {}), number: own})
+        return [*spans]
+
+    def _add_below(self, line: int, values: Values) -> None:
+        """Add values of a line to those of all that are parts or percentages of it."""
+        below = set(self._below(line))
+        below |= {each for each in self.subsets if self.subsets[each] in below}
+        for each in below:
+            self.values[each] = {**values, **self.values.get(each, {})}
+
     def _add_yes_or_no(self, lines: Sequence[int], whole: int) -> None:
         """Add a feature for each line that counts some of the people of another."""
         for line in lines:
@@ -495,17 +525,10 @@ class _Builder:
             label = " ".join(self.labels.get(line, ())[-1:]) or str(line)
             others = self.labels.get(whole, ())
             own = [word for word in self.labels.get(line, ()) if word not in others]
-            told = [word for word in own if not is_total(word)] or own
+            told = [w for w in own if not (is_total(w) or is_word(w, Sense.OF_WHICH))] or own
             label = " ".join(told) or label
             self.features.append(DraftedFeature("", (label,), f"not {label}"))
-            below = set(self._below(line))
-            below |= {each for each in self.subsets if self.subsets[each] in below}
-            for each in below:
-                self.values[each] = {
-                    **self.values.get(whole, {}),
-                    **self.values.get(each, {}),
-                    number: frozenset((0,)),
-                }
+            self._add_below(line, {**self.values.get(whole, {}), number: frozenset((0,))})
 
     def _add_apart(self, lines: Sequence[int], whole: int) -> None:
         """Add a feature whose values are lines that exclude each other, among a whole."""

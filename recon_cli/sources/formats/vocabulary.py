@@ -37,11 +37,25 @@ _LETTERS: Final = (
     "l o d ae oe th d i",
 )
 _LATIN: Final = str.maketrans(dict(zip(*map(str.split, _LETTERS), strict=True)))
-_FILLER: Final = re.compile(r"\b(aged?|from|years?|yrs?|old|of age|and)\b")
-_ENDS: Final = r"(?:\+|plus|(?:or )?(?:over|older|more|above))"
-_AT_MOST: Final = re.compile(r"(?:y_?)?(?:lt_?|under |less than |<) ?(\d{1,9})")
-_AT_LEAST: Final = re.compile(rf"(?:y_?)?(?:ge_?|>=) ?(\d{{1,9}})|y?(\d{{1,9}}) ?{_ENDS}")
-_BETWEEN: Final = re.compile(r"y?(\d{1,9}) ?(?:-|–|to|t) ?y?(\d{1,9})")
+#: Ages in English, German, French, Dutch, Spanish, Portuguese, Italian, the languages of the North
+#: and Polish, without accents.
+_FILLER: Final = re.compile(
+    r"\b(aged?|from|years?|yrs?|old|of age|and|von|jahren?|jahre|de|ans|anos|anni|van|jaar|ar|"
+    r"vuotta|lat|lata|w wieku)\b"
+)
+_MORE: Final = (
+    "over|older|more|above|plus|alter|aelter|daruber|mehr|ouder|meer|mas|mais|piu|oltre|aldre|"
+    "aeldre|eldre|fler|mer|mere|wiecej|starsi"
+)
+_ENDS: Final = rf"(?:\+|(?:(?:or|und|oder|et|ou|of|en|y|o|e|och|eller|og|i) )?(?:{_MORE}))"
+_BELOW: Final = (
+    "lt_?|under |less than |<|unter |moins |menos |menores |jonger dan |minder dan |meno |"
+    "mniej niz |ponizej "
+)
+_AT_MOST: Final = re.compile(rf"(?:y_?)?(?:{_BELOW}) ?(\d{{1,9}})")
+_AT_LEAST: Final = re.compile(rf"(?:y_?)?(?:ge_?|>=|ab ) ?(\d{{1,9}})|y?(\d{{1,9}}) ?{_ENDS}")
+_BETWEEN: Final = re.compile(r"y?(\d{1,9}) ?(?:-|–|to|t|bis|a|til|till|do|t/m) ?y?(\d{1,9})")
+_BEFORE: Final = re.compile(r"(\d{1,9}) ?(?:-|–|bis)? ?(?:unter|tot|to under|but under) ?(\d{1,9})")
 _SINGLE: Final = re.compile(r"y?(\d{1,9})")
 
 #: Lowest and highest number, the latter None without an end.
@@ -84,13 +98,18 @@ def interval(text: str) -> Interval | None:
     [(0, 4), (15, 64), (65, None), (65, None)]
     >>> interval("under_15"), interval("65_over"), interval("Males"), interval("9 to 2")
     ((0, 14), (65, None), None, None)
+    >>> [interval(t) for t in ("15 bis unter 25 Jahre", "15 à 24 ans", "65 años y más")]
+    [(15, 24), (15, 24), (65, None)]
     """
-    words = " ".join(_FILLER.sub(" ", plain(text).replace("_", " ")).split())
+    words = " ".join(_FILLER.sub(" ", in_latin(plain(text)).replace("_", " ")).split())
     words = words.replace("y lt", "y_lt").replace("y ge", "y_ge").replace("lt ", "lt_")
     if match := _AT_MOST.fullmatch(words):
         return 0, int(match[1]) - 1
     if match := _AT_LEAST.fullmatch(words):
         return int(match[1] or match[2]), None
+    if match := _BEFORE.fullmatch(words):
+        low, high = int(match[1]), int(match[2]) - 1
+        return (low, high) if low <= high else None
     if match := _BETWEEN.fullmatch(words):
         low, high = int(match[1]), int(match[2])
         return (low, high) if low <= high else None

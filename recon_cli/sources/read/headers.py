@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import numpy as np
 
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
 
+#: A column's number: ``3``, ``(3)``, ``3)``.
+_NUMBERED: Final = re.compile(r"[(\[]?(\d{1,3})[)\]]?")
+
 
 def header_paths(grid: Grid, region: Region) -> dict[int, tuple[str, ...]]:
     """Column → its words: a merged cell is over all its columns, another over those to its right.
 
-    A word goes on to the right as far as no other word stands in its row or above it.
+    A word goes on to the right as far as no other word stands in its row or above it. A row that
+    numbers the columns says nothing.
     """
-    width = grid.shape[1]
     rows = list(region.header)
+    for row in _numbering(grid, region):
+        others = [each for each in rows if each != row]
+        paths = _paths(grid, others)
+        told = [paths[at] for at in region.numeric.tolist()]
+        if all(told) and len({*told}) == len(told):
+            rows = others
+    return _paths(grid, rows)
+
+
+def _numbering(grid: Grid, region: Region) -> list[int]:
+    """Return the header rows with a number over each column, each one more than that before."""
+    found = []
+    columns = region.numeric
+    for row in region.header:
+        texts = [_NUMBERED.fullmatch(str(text)) for text in grid.texts[row]]
+        numbers = [0 if text is None else int(text[1]) for text in texts]
+        first = int(columns[0]) if len(columns) > 2 else -1
+        if first >= 0 and numbers[first]:
+            told = [numbers[at] - numbers[first] == at - first for at in columns.tolist()]
+            found += [row] * all(told)
+    return found
+
+
+def _paths(grid: Grid, rows: list[int]) -> dict[int, tuple[str, ...]]:
+    """Column → its words in some rows."""
+    width = grid.shape[1]
     paths: dict[int, list[str]] = {at: [] for at in range(width)}
     spans = grid.spans()
     begins = [True] * width

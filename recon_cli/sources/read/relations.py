@@ -514,7 +514,17 @@ class _Table:
             own = np.array([column], dtype=np.intp)
             for each in self._sums(own, rows, Axis.ROWS, 1, beside_only=True):
                 votes.setdefault((each.line, each.of), []).append(each)
-        return [self._joined(each) for each in votes.values() if len(each) > 1]
+        return [
+            self._joined(each)
+            for each in votes.values()
+            if len(each) > 1 and 2 * len(each) > self._told(columns, each[0])
+        ]
+
+    def _told(self, columns: NDArray[np.intp], each: Relation) -> int:
+        """Count the columns in which a sum of rows is printed whole, and not of zeros alone."""
+        lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
+        own = np.ix_(lines, columns)
+        return int((self.known[own].all(axis=0) & (self.numbers[own] > 0).any(axis=0)).sum())
 
     def _is_told_without(
         self, each: Relation, across: Sequence[Relation], columns: NDArray[np.intp], base: int

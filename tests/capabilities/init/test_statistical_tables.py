@@ -275,3 +275,23 @@ def test_a_row_without_numbers_is_left_out() -> None:
     book(Data=rows)
     _, counts, _ = read("--leave-out", "Under 22", "--yes")
     assert sum(lines[0]) in counts["count"].to_list()
+
+
+def test_a_row_that_numbers_the_columns_says_nothing() -> None:
+    """Ages among *darunter* are nested by what they say, in any language."""
+    header = ["Region", "Insgesamt", "Männer", "Frauen", "darunter", None, None, None]
+    ages = ["15 bis unter 25 Jahre", "15 bis unter 20 Jahre", "55 Jahre und älter"]
+    rows: Rows = [
+        ["Deutschland", 252, 135, 117, 53, 20, 31, 22],
+        ["Mölln", 100, 60, 40, 22, 9, 14, 6],
+        ["Vechta", 57, 31, 26, 12, 4, 9, 11],
+        ["Lübben", 95, 44, 51, 19, 7, 8, 5],
+    ]
+    second: list[object] = [None, None, None, None, *ages, "Schwerbehinderte"]
+    book(Arbeitslose=[header, second, list(range(1, 9)), *rows])
+    schema, _, _ = read()
+    assert {each.name: each.values for each in schema.features} == {
+        "sex": ("manner", "frauen"),
+        "age": ("15-19", "20-24", "55+", "other"),
+        "schwerbehinderte": ("schwerbehinderte", "not_schwerbehinderte"),
+    }

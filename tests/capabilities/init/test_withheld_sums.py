@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 
 from tests.support.command_line import recon
 
@@ -56,8 +57,10 @@ def test_rows_of_one_name_are_of_one_category() -> None:
     assert sorted(audit.select("least", "greatest").rows()) == [(1, 1), (2, 2), (3, 3)]
 
 
-def test_a_column_that_nothing_tells_from_another_is_asked_about() -> None:
+def test_parts_of_some_people_are_told_by_their_percentages() -> None:
+    """Of the children 16.7% have asthma, and of those with asthma the children are the rest."""
     Path("b.csv").write_text(BESIDE_PERCENTAGES)
-    asked = " ".join(recon("init", "b.csv", code=2).stderr.split())
-    assert "--leave-out 'Asthma 0-17'" in asked
-    assert "their numbers are equal" not in asked
+    recon("init", "b.csv")
+    labels = yaml.safe_load(Path("recon.yaml").read_text())["ingest"]["mapping"]["labels"]
+    assert labels["columns"]["Asthma 0-17"] == {"asthma_all": "asthma_all", "age": "0-17"}
+    assert labels["columns"]["Asthma 18+"] == {"asthma_all": "asthma_all", "age": "18+"}
