@@ -22,7 +22,13 @@ from recon_cli.capabilities.init.conditions import (
 )
 from recon_cli.capabilities.init.lines import Lines, Part, moved
 from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
-from recon_cli.capabilities.init.place_tree import Division, Overfull, PlaceSum, PlaceTree
+from recon_cli.capabilities.init.place_tree import (
+    Division,
+    Overfull,
+    PlaceSum,
+    PlaceTree,
+    Possible,
+)
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
 from recon_cli.capabilities.init.spans import called
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
@@ -55,6 +61,7 @@ from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.row_labels import Path as Words
+from recon_cli.sources.read.sums import CERTAIN_BITS, support_of
 from recon_cli.sources.read.table_reading import NAMELESS, TableReading
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
@@ -63,6 +70,8 @@ _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
 _OLDEST: Final = 200
 #: Parts of a total of places.
 _FEWEST_PLACES: Final = 2
+#: Places that a question names.
+_NAMED: Final = 3
 
 
 @dataclass(frozen=True)
@@ -250,6 +259,8 @@ def _of_periods(parts: Sequence[Part]) -> Question | None:
     headers = [first.column(at) for at in first.table.counts]
     rows = {row: i for i, row in enumerate(first.table.rows)}
     same = [first.name]
+    if _is_one_of_sums(parts, headers):
+        return None
     for part in others:
         both = [(i, rows[row]) for i, row in enumerate(part.table.rows) if row in rows]
         if [part.column(at) for at in part.table.counts] != headers or len(both) < _FEWEST_PLACES:
@@ -290,12 +301,51 @@ def _is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:
     return False
 
 
+def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
+    """Test whether numbers show one of several tables to be all others together, cell by cell."""
+    rows = [{row: i for i, row in enumerate(part.table.rows)} for part in parts]
+    shared = [row for row in rows[0] if all(row in own for own in rows)]
+    if len(parts) < 3 or not shared:
+        return False
+    if any([part.column(at) for at in part.table.counts] != headers for part in parts):
+        return False
+    columns = np.arange(len(headers))
+    cells = Intervals.stacked(
+        [
+            part.numbers.take(np.array([own[row] for row in shared]), columns).in_a_line
+            for part, own in zip(parts, rows, strict=True)
+        ]
+    )
+    slack = np.full(cells.low.shape[1], 2.0 * (max(p.table.relations.base for p in parts) - 1))
+    for whole in range(len(parts)):
+        order = [whole, *(i for i in range(len(parts)) if i != whole)]
+        support = support_of(cells.take(np.array(order), np.arange(cells.low.shape[1])), slack)
+        if not support.broken and support.bits >= CERTAIN_BITS:
+            return True
+    return False
+
+
 def _of_overfull(each: Overfull) -> Question:
     """Ask which parts of a place are parts of others, where they add up to more than it has."""
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
     return Question(
         f"the places that {each.whole!r} is of add up to more than it: some are parts of others",
         {said: flag("sum", said) for said in sums} | {"it is of none": flag("apart", each.whole)},
+    )
+
+
+def _of_possible(each: Possible) -> Question:
+    """Ask whether all places beside another are parts of it, where no number says so."""
+    shown = ", ".join(map(repr, each.others[:_NAMED])) + ", …" * (len(each.others) > _NAMED)
+    said = (
+        f"{shown} may be in {each.whole!r}, too"
+        if each.has_parts
+        else (f"{each.whole!r} may be all places beside it together")
+    )
+    no = each.others if each.has_parts else [each.whole]
+    return Question(
+        f"{said}: too few numbers tell, none forbids it; is it so?",
+        {"yes": flag("total", each.whole), "no": flag("apart", *no)},
     )
 
 
@@ -309,10 +359,11 @@ def _of_division(each: Division, sheets: Mapping[str, str | None]) -> Question:
         f"{sheets[table] or table!r} has {own[0]!r}" + f" and {len(own) - 1} more" * (len(own) > 1)
         for table, own in zip(each.tables, each.parts, strict=True)
     ]
+    of = f" of {each.whole!r}" if each.whole else ""
     named = [name for name in map(sheets.get, each.tables) if name]
     answers = {f"read {name!r} alone": flag("sheet", name) for name in named}
     return Question(
-        f"two systems of places, each with all people of {each.whole!r}: "
+        f"two systems of places, each with all people{of}: "
         f"{', '.join(shown)}; read one at a time, or write a schema with `areas` (docs, Areas "
         "that overlap)",
         answers if len({*named}) == 2 else {},
@@ -349,6 +400,7 @@ class _Drafter:
         self.statistics = statistics
         self.found: list[StatisticTable] = []
         self.missing = 0
+        self.joined: set[str] = set()
 
     def draft(self, *, census: bool) -> Draft:
         """Draft a schema and a mapping.
@@ -403,13 +455,14 @@ class _Drafter:
             self.questions += map(_of_overfull, self.places.overfull())
             sheets = {part.label: part.document.sheet for part in self.parts}
             self.questions += (_of_division(each, sheets) for each in self.places.divisions())
+            self.questions += map(_of_possible, self.places.possible())
         self.paths = self.places.paths()
         for group in self._groups():
             self.questions += filter(None, [_of_periods(group)])
             if group[0].table.names.is_long:
                 self._long(group[0])
             elif group[0].table.are_kinds:
-                self._kinds(group[0])
+                self._kinds(group)
             else:
                 self._wide(group)
         slack = 2.0 * (max(part.table.relations.base for part in self.parts) - 1)
@@ -493,10 +546,16 @@ class _Drafter:
     # --- groups -----------------------------------------------------------------------------
 
     def _groups(self) -> list[list[Part]]:
-        """Return tables that count the same places side by side, or have the same columns."""
+        """Return tables that count the same places or kinds, or have the same columns."""
         groups: list[list[Part]] = []
         for part in self.parts:
             table = part.table
+            same_rows = [
+                g for g in groups if g[0].table.are_kinds and g[0].table.rows == table.rows
+            ]
+            if table.are_kinds and same_rows:
+                same_rows[0].append(part)
+                continue
             if table.names.is_long or table.are_kinds:
                 groups.append([part])
                 continue
@@ -507,8 +566,8 @@ class _Drafter:
                     continue
                 rows = set().union(*map(self._rows_of, group))
                 own = set(self._rows_of(part))
-                same = [group[0].column(at) for at in other.counts]
-                if 2 * len(own & rows) >= min(len(own), len(rows)) or headers == same:
+                theirs = [group[0].column(at) for at in other.counts]
+                if 2 * len(own & rows) >= min(len(own), len(rows)) or headers == theirs:
                     group.append(part)
                     break
             else:
@@ -526,6 +585,7 @@ class _Drafter:
         lines = Lines(group, [self._rows_of(part) for part in group])
         structure = named_by_titles(lines.structure(), self._titles(lines))
         self.questions += lines.questions
+        self.joined |= lines.joined
         self._ask_unplaced(structure, lines.headers)
         conditions = self._conditions(structure)
         of_sheet: dict[str, list[tuple[Part, list[tuple[str, int]]]]] = {}
@@ -586,6 +646,7 @@ class _Drafter:
         table = part.table
         place = {row: i for i, row in enumerate(table.region.body.tolist())}
         base = table.relations.base
+        headers = {word for path in table.headers.values() for word in path}
         strong = [each for each in table.relations.sums(Axis.ROWS) if each.support.is_strong]
         sums = [PlaceSum(place[each.line], tuple(place[row] for row in each.of)) for each in strong]
         self.places.add(
@@ -594,7 +655,9 @@ class _Drafter:
             sums,
             part.numbers,
             _codes(part),
+            columns=[part.column(at) for at in table.counts],
             base=base,
+            totals=[i for i in table.rows_total if not {*table.rows[i][-1:]} & headers],
             apart=table.rows_apart,
         )
 
@@ -652,17 +715,11 @@ class _Drafter:
 
     # --- rows of kinds ----------------------------------------------------------------------
 
-    def _kinds(self, part: Part) -> None:
-        """Draft a table of one place, whose rows are kinds of what is counted."""
-        table = part.table
-        body = table.region.body.tolist()
-        block = part.numbers
-        row_at = {row: i for i, row in enumerate(body)}
-        sums = [
-            moved(each, row_at)
-            for each in table.relations.sums(Axis.ROWS)
-            if each.support.is_strong
-        ]
+    def _kinds(self, group: Sequence[Part]) -> None:
+        """Draft tables of one place, whose rows are the same kinds of what is counted."""
+        table = group[0].table
+        block = Intervals.beside([part.numbers for part in group])
+        sums = _row_sums(group, block)
         at_path = {path: i for i, path in enumerate(table.rows)}
         related = {line for each in sums for line in (each.line, *each.of)}
         within = {
@@ -675,16 +732,17 @@ class _Drafter:
         labels = [PART_OF.join(path) for path in table.rows]
         self._ask_unplaced(down, labels)
         rows = self._conditions(down)
-        across = self._columns_of(part)
+        across = self._columns_of(group)
         shown = [i for i in range(len(labels)) if i not in down.unplaced]
         kept = self._each_once(shown, rows, labels)
-        for i in kept:
-            self._say(ROWS, labels[i], rows[i], part.name)
-        cells = [{**rows[i], **condition} for i in kept for condition in across]
-        self._table(_distinct(cells), part, [ONE_PLACE])
-        everybody = [i for i, condition in enumerate(across) if not condition]
         whole = [i for i in kept if not rows[i]]
-        self._note_totals(part, [ONE_PLACE] * len(whole[:1]), everybody[:1], whole[:1])
+        for part, columns in zip(group, across, strict=True):
+            for i in kept:
+                self._say(ROWS, labels[i], rows[i], part.name)
+            cells = [{**rows[i], **condition} for i in kept for condition in columns]
+            self._table(_distinct(cells), part, [ONE_PLACE])
+            everybody = [i for i, condition in enumerate(columns) if not condition]
+            self._note_totals(part, [ONE_PLACE] * len(whole[:1]), everybody[:1], whole[:1])
 
     def _each_once(
         self, lines: Iterable[int], conditions: Mapping[int, Condition], labels: Sequence[str]
@@ -701,21 +759,27 @@ class _Drafter:
                 )
         return list(first.values())
 
-    def _columns_of(self, part: Part) -> list[Condition]:
-        """Say what each column of counts is of, beside what its rows are of."""
-        table = part.table
-        if len(table.counts) == 1:
-            self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
-            return [{}]
-        lines = Lines([part], [[(str(row),) for row in table.region.body.tolist()]])
+    def _columns_of(self, group: Sequence[Part]) -> list[list[Condition]]:
+        """Say of each table what its columns of counts are of, beside what the rows are of."""
+        part = group[0]
+        if len(group) == 1 and len(part.table.counts) == 1:
+            self._say(COLUMNS, part.column(part.table.counts[0]), {}, part.name)
+            return [[{}]]
+        numbers = [[(str(row),) for row in part.table.region.body.tolist()]]
+        lines = Lines(group, [e.table.rows for e in group] if len(group) > 1 else numbers)
         structure = lines.structure()
+        self.questions += lines.questions
+        self.joined |= lines.joined
         self._ask_unplaced(structure, lines.headers)
         found = self._conditions(structure)
-        shown = [i for i in range(len(lines.headers)) if i not in structure.unplaced]
-        kept = self._each_once(shown, found, lines.headers)
-        for i in kept:
-            self._say(COLUMNS, lines.headers[i], found[i], part.name)
-        return [found[i] for i in kept]
+        told: list[list[Condition]] = []
+        for each, own in lines.of_parts():
+            shown = [i for _, i in own if i not in structure.unplaced]
+            kept = self._each_once(shown, found, lines.headers)
+            for i in kept:
+                self._say(COLUMNS, lines.headers[i], found[i], each.name)
+            told.append([found[i] for i in kept])
+        return told
 
     # --- long -------------------------------------------------------------------------------
 
@@ -748,7 +812,7 @@ class _Drafter:
             meanings.append(own)
             for value, condition in own.items():
                 self._say(table.header(at), value, condition, part.name)
-        across = self._columns_of(part) if len(table.counts) > 1 else [{}]
+        across = self._columns_of([part])[0] if len(table.counts) > 1 else [{}]
         if len(table.counts) == 1:
             self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
         seen, which = grid.combinations(table.region.body, dimensions)
@@ -887,6 +951,8 @@ class _Drafter:
             counts: The count of everybody among those of the part; none if there is none.
             rows: Which rows; default all.
         """
+        if part.name in self.joined and not counts:
+            return  # its people are those of a column of another table
         found = self.totals.setdefault(self.table_of[part.name], {})
         for at in counts:
             chosen = slice(None) if rows is None else list(rows)
@@ -972,6 +1038,24 @@ def _named(structure: Structure, header: str) -> Structure:
         for i, each in enumerate(structure.features)
     )
     return replace(structure, features=features)
+
+
+def _row_sums(group: Sequence[Part], block: Intervals) -> list[Relation]:
+    """Return the sums that tables of the same rows show among these, together."""
+    found: dict[tuple[int, tuple[int, ...]], Relation] = {}
+    positions = np.arange(block.low.shape[1])
+    base = max(part.table.relations.base for part in group)
+    for part in group:
+        row_at = {row: i for i, row in enumerate(part.table.region.body.tolist())}
+        for own in (moved(each, row_at) for each in part.table.relations.sums(Axis.ROWS)):
+            support = own.support
+            if len(group) > 1 and not support.is_strong:
+                lines = np.array([own.line, *own.of], dtype=np.intp)
+                slack = np.full(len(positions), 2.0 * (base - 1))
+                support = support_of(block.take(lines, positions), slack)
+            if support.is_strong:
+                found.setdefault((own.line, own.of), replace(own, support=support))
+    return list(found.values())
 
 
 def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:

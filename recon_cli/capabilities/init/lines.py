@@ -109,6 +109,9 @@ class _Line:
 class Lines:
     """The columns of counts of tables whose rows are the same places, or others.
 
+    Attributes:
+        joined: Names of tables that sums across tables join, once the structure is told.
+
     Args:
         rows: Of each table the place of each row, by the names that all tables have for it.
     """
@@ -118,6 +121,7 @@ class Lines:
         self.rows = [list(own) for own in rows]
         self.lines = self._joined_lines()
         self.questions: list[Question] = []
+        self.joined: set[str] = set()
 
     def _joined_lines(self) -> list[_Line]:
         lines: list[_Line] = []
@@ -133,7 +137,8 @@ class Lines:
                     lines[before] = replace(line, columns=(*line.columns, (number, at)))
                     places[before] |= own
                     continue
-                words = part.words(at) if before is None else (part.name, *part.words(at))
+                own_name = part.title if part.number > 1 and part.title else part.name
+                words = part.words(at) if before is None else (own_name, *part.words(at))
                 by_header.setdefault(header, len(lines))
                 lines.append(_Line(header, words, ((number, at),)))
                 places.append(set(own))
@@ -177,6 +182,9 @@ class Lines:
             for whole in self._by_words(sums, counted | apart):
                 sums = [e for e in sums if e.line != whole.line or not {*e.of} < {*whole.of}]
                 sums.append(whole)
+        for each in sums:
+            own = {self.parts[self.lines[i].columns[0][0]].name for i in (each.line, *each.of)}
+            self.joined |= own if len(own) > 1 else set()
         return Structure.of(
             {i: line.words for i, line in enumerate(self.lines)},
             _once(sums),

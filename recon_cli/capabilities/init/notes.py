@@ -16,6 +16,9 @@ _NUMBER: Final = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})\b"
 _BETWEEN: Final = re.compile(r"\b(?:0|1|one)\s*(?:-|\u2013|to|and|bis|a)\s*" + _NUMBER)
 #: What may follow a marker, or stand around it, in a sentence.
 _PUNCTUATION: Final = ".,;:()'\"\u201c\u201d\u2018\u2019"
+#: Words for a cell without any text, and for a count of 0 in words.
+_BLANK: Final = re.compile(r"\b(?:blanks?|empty cells?|leere?)\b")
+_NOBODY: Final = re.compile(r"\b(?:nobody|no (?:one|people|persons|cases))\b")
 #: Letters of a note that are shown.
 _LONGEST: Final = 70
 
@@ -75,14 +78,22 @@ def noted_rule(texts: Iterable[str], markers: Sequence[str]) -> NotedRule | None
 
 
 def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
-    """Return the markers of which a note says that they stand for nobody.
+    """Return the markers of which a note says that they stand for nobody; empty for a blank.
 
     Example:
         >>> sorted(noted_zeros(["x = secret; – = nichts vorhanden", "- nil"], ["x", "–", "-"]))
         ['-', '–']
+        >>> noted_zeros(["c: fewer than 5. A blank cell means nobody."], ["c", ""])
+        frozenset({''})
     """
     found: set[str] = set()
     for text in texts:
+        for sentence in re.split(r"[.;]\s", text) if "" in markers else ():
+            plain = in_latin(sentence)
+            blank = _BLANK.search(plain)
+            said = plain[blank.end() :] if blank else ""
+            if said and (says(said, Sense.NOTHING) or _NOBODY.search(said)) and not _below(said):
+                found.add("")
         for marker, words in _clauses(text, markers):
             ends = (i for i, word in enumerate(words, start=1) if word.endswith((";", ".")))
             clause = " ".join(words[: next(ends, len(words))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.read.choices import flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.row_labels import PART_OF, is_called_total
 from recon_cli.sources.read.sums import CERTAIN_BITS
@@ -49,7 +51,7 @@ class Division:
     """A place that two tables divide in two ways, each into all of its people.
 
     Attributes:
-        whole: What stands for the place.
+        whole: What stands for the place; empty for all places of a table together.
         tables: How messages name the tables.
         parts: Of each table the places that the other does not have.
     """
@@ -57,6 +59,20 @@ class Division:
     whole: str
     tables: tuple[str, str]
     parts: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Possible:
+    """A place that others beside it may all be parts of: no number says so, and none forbids it.
+
+    Attributes:
+        others: The places beside it.
+        has_parts: Whether numbers show others that are its parts.
+    """
+
+    whole: str
+    others: tuple[str, ...]
+    has_parts: bool
 
 
 @dataclass(frozen=True)
@@ -105,18 +121,26 @@ class _List:
     Attributes:
         labels: How messages name the tables.
         numbers: Places by counts, of each table.
+        columns: The headers of these counts, of each table.
         base: What the counts are rounded to, at most.
+        totals: Places of which somebody says that those beside them are their parts.
         apart: Places of which somebody says that they are no totals.
     """
 
     labels: list[str] = field(default_factory=list)
     sums: list[PlaceSum] = field(default_factory=list)
     numbers: list[Intervals] = field(default_factory=list)
+    columns: list[tuple[str, ...]] = field(default_factory=list)
     base: int = 1
+    totals: set[int] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
 
     def parents(self, paths: Sequence[Path]) -> dict[int, int]:
-        """Map each place to the one that it is part of."""
+        """Map each place to the one that it is part of.
+
+        Raises:
+            SourceError: Places do not add up to the one that is said to be their total.
+        """
         numbers = Intervals.beside(self.numbers)
         fitting = [e for e in self.sums if _fits(numbers, e.total, e.parts, self.base)]
         sums = [
@@ -125,7 +149,41 @@ class _List:
             if each in fitting or not any(map(each.is_rival_of, fitting))
         ]
         above = _parents(paths, sums, numbers, self.base)
-        return {i: whole for i, whole in above.items() if whole not in self.apart}
+        above = {i: whole for i, whole in above.items() if whole not in self.apart}
+        for whole in sorted(self.totals):
+            beside = [i for i in range(len(paths)) if above.get(i) == above.get(whole)]
+            own = [i for i, outer in above.items() if outer == whole]
+            more = [i for i in beside if i != whole]
+            fits = _fits(numbers, whole, [*own, *more], self.base)
+            if not fits and own:
+                continue  # it is a total already
+            if more and not fits:
+                raise SourceError(
+                    f"{flag('total', PART_OF.join(paths[whole]))}: the {len(more)} places beside "
+                    "it do not add up to it; name its parts with --sum"
+                )
+            above |= dict.fromkeys(more, whole)
+        return above
+
+    def possible(self, paths: Sequence[Path]) -> Possible | None:
+        """Return the place that all others beside it may be parts of, where it is not asked yet.
+
+        Without any part that numbers show it stands first, or last.
+        """
+        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
+        tops = [i for i in range(len(paths)) if i not in above]
+        if len(tops) < 2 or not numbers.low.shape[1] or self.apart & {*tops}:
+            return None
+        for whole in tops:
+            own = [i for i, outer in above.items() if outer == whole]
+            others = [i for i in tops if i != whole]
+            is_end = len(others) >= _FEWEST and whole in {0, len(paths) - 1}
+            told = 2 * numbers.known[others].sum(axis=0) >= len(others)
+            is_told = (told & numbers.known[whole]).any() and (own or is_end)
+            if is_told and _fits(numbers, whole, [*own, *others], self.base):
+                texts = [PART_OF.join(path) for path in paths]
+                return Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
+        return None
 
     def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
         """Yield the places of each table, with the names of what they are part of."""
@@ -149,6 +207,37 @@ class _List:
                     PART_OF.join(paths[whole]), float(own[at]), parts, slack
                 )
         return found
+
+    def tops(self, paths: Sequence[Path]) -> dict[Path, int]:
+        """Return the places that are part of no other."""
+        above = self.parents(paths)
+        return {name: i for i, name in enumerate(_names(paths, above)) if i not in above}
+
+    def outermost(self, paths: Sequence[Path]) -> tuple[str, ...]:
+        """Return what stands for the largest places; where one has all people, for its parts."""
+        above = self.parents(paths)
+        tops = [i for i in range(len(paths)) if i not in above]
+        shown = [i for i in above if above[i] in tops] if len(tops) == 1 else tops
+        return tuple(PART_OF.join(paths[i]) for i in shown)
+
+    def has_people_of(
+        self, other: _List, tops: Mapping[Path, int], again: Mapping[Path, int]
+    ) -> bool:
+        """Test whether other places add up to the same in every column that two tables have."""
+        if tops.keys() & again.keys() or len(tops) + len(again) <= _FEWEST:
+            return False
+        tables = zip(self.columns, self.numbers, strict=True)
+        others = zip(other.columns, other.numbers, strict=True)
+        for (names, one), (called, two) in itertools.product(tables, others):
+            bits, is_same = 0.0, True
+            for name in {*names} & {*called}:
+                low, high = _ends(one, tops, names.index(name))
+                least, most = _ends(two, again, called.index(name))
+                is_same &= low <= most and least <= high
+                bits += math.log2(1 + low) if low == high == least == most else 0.0
+            if is_same and bits >= CERTAIN_BITS:
+                return True
+        return False
 
     def overfull(self, paths: Sequence[Path]) -> Iterator[Overfull]:
         """Yield the places whose parts add up to more than they have."""
@@ -189,7 +278,9 @@ class PlaceTree:
         numbers: Intervals,
         codes: Mapping[int, str],
         *,
+        columns: Sequence[str] = (),
         base: int = 1,
+        totals: Iterable[int] = (),
         apart: Iterable[int] = (),
     ) -> None:
         """Add the places of a table.
@@ -200,14 +291,18 @@ class PlaceTree:
             sums: The places that others add up to.
             numbers: Places by counts.
             codes: Place, by its number → its code.
+            columns: The headers of the counts.
             base: What the counts are rounded to.
+            totals: Places of which somebody says that those beside them are their parts.
             apart: Places of which somebody says that they are no totals.
         """
         own = self.lists.setdefault(tuple(paths), _List())
         own.labels.append(label)
         own.sums += sums
         own.numbers.append(numbers)
+        own.columns.append(tuple(columns))
         own.base = max(own.base, base)
+        own.totals |= {*totals}
         own.apart |= {*apart}
         self.codes |= {PART_OF.join(paths[i]): code for i, code in codes.items()}
 
@@ -220,6 +315,12 @@ class PlaceTree:
         """Yield the places whose parts add up to more than they have."""
         for paths, own in self.lists.items():
             yield from own.overfull(paths)
+
+    def possible(self) -> Iterator[Possible]:
+        """Yield the places that all others of a table may be parts of, as far as numbers go."""
+        for paths, own in self.lists.items():
+            if (found := own.possible(paths)) is not None:
+                yield found
 
     def divisions(self) -> Iterator[Division]:
         """Yield the places that two tables divide into different parts, all of their people each.
@@ -235,6 +336,10 @@ class PlaceTree:
                 if a.number == b.number and all(rest) and both > a.number + a.slack + b.slack:
                     parts = (tuple(sorted(part[-1] for part in own)) for own in rest)
                     yield Division(a.text, (one, other), (next(parts), next(parts)))
+        for (paths, own), (places, again) in itertools.combinations(self.lists.items(), 2):
+            if own.has_people_of(again, own.tops(paths), again.tops(places)):
+                shown = own.outermost(paths), again.outermost(places)
+                yield Division("", (own.labels[0], again.labels[0]), shown)
 
     def paths(self) -> dict[str, Path]:
         """Return what stands for each place → the names of what it is part of, and its own.
@@ -292,6 +397,12 @@ class PlaceTree:
         if _is_geoid(whole) and all(code.startswith(whole) for code in own) and whole not in own:
             return codes
         return {(): "A", **{path: f"A{codes[path]}" for path in rest}}
+
+
+def _ends(numbers: Intervals, places: Mapping[Path, int], column: int) -> tuple[float, float]:
+    """Return the least and the greatest sum of a column over some places."""
+    rows = [*places.values()]
+    return float(numbers.low[rows, column].sum()), float(numbers.high[rows, column].sum())
 
 
 def _is_nested(codes: Mapping[Path, str], paths: Sequence[Path]) -> bool:

@@ -203,7 +203,7 @@ def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[OddText, .
 def _has_counts(sheet: CountSheet) -> pl.Expr:
     told = pl.any_horizontal(_count_text(sheet, each.at) != "" for each in sheet.counts)
     said = [cell_text(each.code).fill_null("") != "" for each in sheet.dimensions]
-    return told | pl.all_horizontal(*said, pl.col("geoid") != "") if said else told
+    return told | pl.all_horizontal(*said, pl.col("geoid") != "")
 
 
 def _count_text(sheet: CountSheet, at: int) -> pl.Expr:

@@ -328,7 +328,7 @@ def _with_noted_zeros(
         text
         for table in reading.tables
         for text in table.grid.coded(np.ix_(table.region.body, np.array(table.counts, np.intp)))[0]
-        if reading.grid.number(text) is None and may_be_nobody(text)
+        if reading.grid.number(text) is None and (not text or may_be_nobody(text))
     }
     if not able:
         return reading

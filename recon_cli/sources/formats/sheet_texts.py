@@ -15,8 +15,10 @@ _COMPUTED: Final = 6
 
 
 def count_texts(cells: pl.Series, grid: Grid) -> pl.Series:
-    """Write counts in digits alone, and keep other texts."""
+    """Write counts in digits alone, 0 for blanks that stand for nobody, and keep other texts."""
     cells = cells.str.strip_chars()
+    if grid.number("") is not None:
+        cells = cells.fill_null("")
     odd = cells.unique().drop_nulls()
     odd = odd.filter(~odd.str.contains(_DIGITS))
     if not len(odd):

@@ -55,6 +55,17 @@ class Intervals:
         names = ("low", "high", "known", "present", "unit")
         return cls(*(np.concatenate([getattr(b, n) for b in blocks], axis=1) for n in names))
 
+    @classmethod
+    def stacked(cls, blocks: Sequence[Intervals]) -> Intervals:
+        """Return blocks of the same positions as one, their lines after each other."""
+        return cls.beside([each.transposed for each in blocks]).transposed
+
+    @property
+    def in_a_line(self) -> Intervals:
+        """Return all cells as the positions of one line."""
+        names = ("low", "high", "known", "present", "unit")
+        return Intervals(*(getattr(self, name).reshape(1, -1) for name in names))
+
     def in_steps(self, base: int) -> Intervals:
         """Return the same block where all numbers are rounded to multiples of a base."""
         return replace(self, unit=self.unit * base)

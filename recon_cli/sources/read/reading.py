@@ -155,7 +155,8 @@ def _ambiguous(reading: Reading, other: Convention) -> str:
 
 
 def _read(grid: Grid, choices: Choices) -> Reading:
-    regions = Regions.of(grid, choices.header)
+    # Blanks are nobody in a table, and no numbers around it.
+    regions = Regions.of(grid.with_zeros(grid.zeros - {""}), choices.header)
     return Reading(
         grid,
         tuple(

@@ -17,6 +17,10 @@ from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
 
 #: Totals of rounded counts are less far from the sum of these, as a share.
+#: Headings of which one may be a row.
+_FEWEST_GROUPS: Final = 3
+#: A sum is told if its chance is less than one in two to this power.
+_FEWEST_BITS: Final = 10.0
 _ROUNDED: Final = 0.05
 #: Of rows that a second table names as the first does, or has under names of their own.
 _ALIKE: Final = 0.8
@@ -355,6 +359,9 @@ class _Finder:
         )
         if headings and not lead and not self._may_head(body, numeric, headings[0]):
             body, headings = np.union1d(body, headings).astype(np.intp), []
+        among = self._among_parts(body, numeric, [*lead, *headings])
+        headings = [row for row in headings if row not in among]
+        body = np.union1d(body, among).astype(np.intp)
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
 
     def _side_by_side(
@@ -397,16 +404,46 @@ class _Finder:
         values = self.grid.values[np.ix_(body, numeric)]
         above, below = values[body < heading], values[body > heading]
         told = (below == np.floor(below)).all(axis=0)  # rates do not add up
-        above = above[~np.isnan(above[:, told]).all(axis=1)]
-        if not len(above) or not told.any():
+        if not len(above):
             return True
+        if not told.any():  # of one row it may be the total, of more than one it is not told
+            return len(above) == 1
+        above = above[~np.isnan(above[:, told]).all(axis=1)][:, told]
         # Each group below may tell all people anew, and print its total.
-        times = below[:, told].sum(axis=0) / np.maximum(above[:, told], 1)
+        times = below[:, told].sum(axis=0) / np.maximum(above, 1)
         often = np.nanmedian(times, axis=1, keepdims=True).round()
-        is_whole = np.isnan(times) | (np.abs(times - often) <= _ROUNDED * often)
         # Small counts are far off, as a share, once they are rounded.
-        are_most = 2 * is_whole.sum(axis=1) >= is_whole.shape[1]
-        return bool((are_most & (often[:, 0] >= 1)).any())
+        whole = values[~np.isnan(values) & (values == np.floor(values))].astype(np.int64)
+        slack = _ROUNDED if np.gcd.reduce(whole) > 1 else 0.0
+        is_whole = np.abs(times - often) <= slack * often
+        are_most = 2 * is_whole.sum(axis=1) >= (~np.isnan(times)).sum(axis=1)
+        return not len(above) or bool((are_most & (often[:, 0] >= 1)).any())
+
+    def _among_parts(
+        self, body: NDArray[np.intp], numeric: NDArray[np.intp], headings: Sequence[int]
+    ) -> list[int]:
+        """Return the headings that a sum goes across, of rows above and below: places of nobody.
+
+        Blanks stand for nobody there, and the sum is of two groups of several.
+        """
+        values = self.grid.values[np.ix_(body, numeric)]
+        filled = self.grid.filled[np.ix_(body, numeric)]
+        if filled.all() or len(headings) < _FEWEST_GROUPS:
+            return []
+        numbers = np.where(filled, values, 0.0)
+        found: list[int] = []
+        bounds = [*headings, int(body[-1]) + 1]
+        for before, heading, after in zip(bounds, bounds[1:], bounds[2:], strict=False):
+            first, start, stop = np.searchsorted(body, [before, heading, after]).tolist()
+            for total in range(start + 1, stop):
+                parts = numbers[first:total].sum(axis=0)
+                known = ~np.isnan(parts) & ~np.isnan(numbers[total])
+                bits = float(np.log2(1 + np.where(known, numbers[total], 0)).sum())
+                is_sum = bool((parts == numbers[total])[known].all())
+                if is_sum and bits >= _FEWEST_BITS and first > 0:
+                    found.append(heading)
+                    break
+        return found
 
     def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
         """Test whether the numbers of a column name its rows: with zeros before them, or years."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.grid import Grid
@@ -64,6 +65,8 @@ def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]
     found: list[Path] = []
     within: list[tuple[int, str]] = []
     indents = grid.indents[region.body, key] if key is not None else np.zeros(len(region.body))
+    if key is not None and not chain and not headings and len(np.unique(indents)) == 1:
+        indents = _repeated(grid.codes[region.body, key])
     is_indented = not chain and len(np.unique(indents)) > 1
     if not headings and not is_indented:
         return _plain_labels(grid, region, columns)
@@ -87,6 +90,25 @@ def _plain_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Pa
     paths = [tuple(clean for word in words if (clean := _words(word))) for words in texts]
     rows = grid.rows[region.body].tolist()
     return [paths[i] or (f"row {row}",) for i, row in zip(number.tolist(), rows, strict=True)]
+
+
+def _repeated(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return 1 for rows of labels that come again, in the same order, below others of their own.
+
+    Example:
+        >>> _repeated(np.array([7, 1, 2, 8, 1, 2, 9, 1, 2])).tolist()
+        [0, 1, 1, 0, 1, 1, 0, 1, 1]
+    """
+    order, number, often = np.unique(labels, return_inverse=True, return_counts=True)
+    again = often[number] > 1
+    heads = np.flatnonzero(~again)
+    none = np.zeros(len(labels), dtype=np.int64)
+    if len(heads) < 2 or not again.any() or again[0]:
+        return none
+    blocks = [tuple(each.tolist()) for each in np.split(labels, heads)[1:]]
+    below = {each[1:] for each in blocks if len(each) > 1}
+    is_alike = len(below) == 1 and len(next(iter(below))) == len(order) - len(heads)
+    return again.astype(np.int64) if is_alike else none
 
 
 def _words(text: object) -> str:

@@ -13,7 +13,7 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
 from recon_cli.sources.read.said_sums import without_rivals
-from recon_cli.sources.read.sums import Support
+from recon_cli.sources.read.sums import CERTAIN_BITS, Support, support_of
 
 #: Rows under another that may be all of its parts; one alone is an "of which".
 _FEWEST_PARTS: Final = 2
@@ -159,7 +159,8 @@ def with_groups(
     if any(len(path) > 1 for path in rows.values()):
         return relations
     places = list(rows)
-    groups = _groups(block, relations.base - 1)
+    slack = relations.base - 1
+    groups = _groups(block, slack) or _groups_under_whole(block, slack)
     strong = {each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong}
     found = {places[total]: tuple(places[i] for i in parts) for total, parts in groups.items()}
     if len(found) < _FEWEST_PARTS or strong >= {*found}:
@@ -203,8 +204,34 @@ def _groups(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
     return {}
 
 
-def _cut(block: Intervals, order: Sequence[int], slack: int) -> dict[int, tuple[int, ...]]:
-    """Return the totals, each before its parts, that cut rows into groups; none if they do not."""
+def _groups_under_whole(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
+    """Return totals that cut a list, some shown by no column, where one row adds up to them.
+
+    That is the first row, or the last, in columns that are printed, and by no chance.
+    """
+    many = len(block.low)
+    order = list(range(many))
+    for whole, own in ((0, order[1:]), (many - 1, order[:-1])):
+        for way in (own, own[::-1]) if many <= _MOST_ROWS else ():
+            found = _cut(block, way, slack, fewest=0)
+            if len(found) < _FEWEST_PARTS:
+                continue
+            lines = np.array([whole, *found], dtype=np.intp)
+            told = block.take(lines, np.arange(block.low.shape[1]))
+            support = support_of(told, np.full(block.low.shape[1], 2.0 * slack))
+            if not support.broken and support.shown and support.bits >= CERTAIN_BITS:
+                return found
+    return {}
+
+
+def _cut(
+    block: Intervals, order: Sequence[int], slack: int, *, fewest: int = 1
+) -> dict[int, tuple[int, ...]]:
+    """Return the totals, each before its parts, that cut rows into groups; none if they do not.
+
+    Args:
+        fewest: Columns at least that show each sum.
+    """
     low, high = block.low[order], block.high[order]
     # From the last row to the first: how many parts each has so that all behind it are cut, too.
     sizes: dict[int, int] = {len(order): 0}
@@ -216,7 +243,7 @@ def _cut(block: Intervals, order: Sequence[int], slack: int) -> dict[int, tuple[
             if (least > high[first] + off).any():
                 break
             shown = (least == most) & (least > 0) & (low[first] == high[first])
-            fits = (most >= low[first] - off).all() and shown.any()
+            fits = (most >= low[first] - off).all() and shown.sum() >= fewest
             if many >= _FEWEST_PARTS and fits and first + many + 1 in sizes:
                 sizes[first] = many
     found: dict[int, tuple[int, ...]] = {}

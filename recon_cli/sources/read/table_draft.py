@@ -111,6 +111,7 @@ class TableDraft:
             left_rows=tuple(self.left_rows),
             row_reasons=said,
             counted_rows=rows_named(table.rows, self.choices.count),
+            rows_total=rows_named(table.rows, self.choices.total),
             rows_apart=rows_named(table.rows, self.choices.apart),
             said_sums=tuple(self.choices.sums),
         )

@@ -45,6 +45,7 @@ class TableReading:
         said_apart: Columns of which somebody says that they exclude each other.
         said_sums: Sums that somebody says, of this table or of several.
         counted_rows: Of a table of kinds the rows, from 0, of which somebody says the same.
+        rows_total: Rows of which somebody says that those beside them add up to them.
         rows_apart: Those of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
         shares: Columns that are shares of counts.
@@ -77,6 +78,7 @@ class TableReading:
     left_rows: tuple[tuple[str, int], ...] = ()
     row_reasons: Mapping[str, str] = field(default_factory=dict)
     counted_rows: tuple[int, ...] = ()
+    rows_total: tuple[int, ...] = ()
     rows_apart: tuple[int, ...] = ()
     said_sums: tuple[SaidSum, ...] = ()
 

@@ -279,8 +279,8 @@ def test_a_row_without_numbers_is_left_out() -> None:
 
 def test_a_row_that_numbers_the_columns_says_nothing() -> None:
     """Ages among *darunter* are nested by what they say, in any language."""
-    header = ["Region", "Insgesamt", "Männer", "Frauen", "darunter", None, None, None]
-    ages = ["15 bis unter 25 Jahre", "15 bis unter 20 Jahre", "55 Jahre und älter"]
+    header: list[object] = ["Region", "Insgesamt", "Männer", "Frauen", "darunter", None, None, None]
+    ages: list[object] = ["15 bis unter 25 Jahre", "15 bis unter 20 Jahre", "55 Jahre und älter"]
     rows: Rows = [
         ["Deutschland", 252, 135, 117, 53, 20, 31, 22],
         ["Mölln", 100, 60, 40, 22, 9, 14, 6],

@@ -9,6 +9,7 @@ import pytest
 from openpyxl import Workbook
 
 from recon_cli.capabilities.init.recognition import recognise
+from recon_cli.sources.read.choices import Choices
 from tests.support.command_line import recon
 
 BENEFITS: list[list[object]] = [
@@ -112,3 +113,49 @@ def test_ages_over_columns_are_no_row_of_intervals(youngest: str, *, is_second: 
     assert "Area" not in geoids
     headers = found.mapping["labels"]["columns"]  # type: ignore[index]
     assert f"Women: {youngest}" in headers
+
+
+#: Offences by outcome, of males and of females; what is starred follows from all three together.
+OUTCOMES = {
+    "All persons": (
+        "Violence,0,*,0,*,3\nSexual,4,4,6,16,30\nRobbery,*,*,*,13,17\nTheft,7,18,22,37,84\n"
+        "All offences,13,24,29,68,134\n"
+    ),
+    "Males": (
+        "Violence,0,0,0,0,0\nSexual,*,0,*,10,13\nRobbery,*,0,0,*,*\nTheft,*,*,0,10,14\n"
+        "All offences,4,*,*,21,29\n"
+    ),
+    "Females": (
+        "Violence,0,*,0,*,3\nSexual,3,4,4,6,17\nRobbery,*,*,*,12,15\nTheft,5,16,22,27,70\n"
+        "All offences,9,22,27,47,105\n"
+    ),
+}
+
+
+def test_tables_of_kinds_below_each_other_are_of_the_people_that_titles_say() -> None:
+    header = "Offence,Discharge,Fine,Community,Custody,Total\n"
+    text = "".join(f"Table {name},,,,,\n{header}{own},,,,,\n" for name, own in OUTCOMES.items())
+    Path("courts.csv").write_text(text)
+    recon("init", "courts.csv", "--below", "3", "--total", "Total")
+    found = recognise([Path("courts.csv")], choices=Choices(total=("Total",)))
+    assert found.draft is not None
+    features = {each.name: each.values for each in found.schema.features}
+    assert features["sex"] == ("males", "females")
+    assert [len(table.cells) for table in found.schema.tables] == [25, 25, 25]
+    assert not any("count the same people" in each for each in found.doubts)
+    recon("run", "-q", "--until", "audit")
+    audit = pl.read_parquet("work/courts/audit/**/*.parquet", hive_partitioning=False)
+    assert audit.filter(status="recovered").height == audit.height > 15
+
+
+def test_labels_that_come_again_below_others_are_parts_of_these() -> None:
+    rows = ["All persons,52,50,102", "Angling,26,27,53", "Rowing,26,23,49", "Males,15,20,35"]
+    rows += ["Angling,9,12,21", "Rowing,6,8,14", "Females,37,30,67", "Angling,17,15,32"]
+    Path("kinds.csv").write_text("\n".join(["Kind,Ayr,Bute,Total", *rows, "Rowing,20,15,35", ""]))
+    found = recognise([Path("kinds.csv")])
+    assert not found.questions
+    assert {each.values for each in found.schema.features} == {
+        ("ayr", "bute"),
+        ("angling", "rowing"),
+        ("males", "females"),
+    }
