@@ -536,13 +536,21 @@ def _told_others(
             f"too ({', '.join(sorted(file.unused))})"
         )
     gone = set(beside.iter_rows())  # a file's only sheet has no name there
-    left = [cell for cell in others if not {cell, ("", *cell[1:])} & gone]
+    first = dict(file.counts.group_by("sheet").agg(pl.col("row").min()).iter_rows())
+    top = min(first.values(), default=1)  # above the counts a year heads its column
+    left = [
+        cell
+        for cell in others
+        if not {cell, ("", *cell[1:])} & gone and cell[1] >= first.get(cell[0], top)
+    ]
     if left:
         sheet, row, column = min(left)
         where = f"{sheet}!" * bool(sheet) + f"{column_letters(column)}{row}"
+        named = f" ({', '.join(sorted(file.unused))})" if file.unused else ""
         yield (
-            f"{file.name}: {len(left):,} numbers are no counts and stay, as in {where}: a mean or "
-            "a rate among them may give away what is withheld"
+            f"{file.name}: {counted(len(left), 'number')} beside the counts "
+            f"{'stays' if len(left) == 1 else 'stay'}{named}, as in {where}: "
+            "a mean, a rate or a difference among them may give away what is withheld"
         )
 
 

@@ -639,7 +639,9 @@ class _Drafter:
         sheets = {part.document.sheet for part in self.parts}
         for part, own in lines.of_parts():
             sheet = part.document.sheet if len(sheets) > 1 else None
-            yield Titled(sheet or "", part.title, [number for _, number in own])
+            at = part.table.place
+            place = "" if at is None else part.table.header(at)
+            yield Titled(sheet or "", part.title, place, [number for _, number in own])
 
     def _add_places(self, part: Part) -> None:
         """Add the places of a table with a row a place."""

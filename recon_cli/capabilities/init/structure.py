@@ -617,9 +617,13 @@ def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
     joined = [" ".join(words) for words in own]
     name = common[-1] if common else ""
     if len(whole) and len(joined) > 1:
-        usual, joined = usual_name(joined), without_ends(joined)
-        # "Year 7" says what 7 is.
-        name = name or (usual if usual_name(joined) != usual else "")
+        usual, short = usual_name(joined), without_ends(joined)
+        # "Year 7" says what 7 is, and so does "Level 7".
+        name = name or (usual if usual_name(short) != usual else "")
+        if not name and not usual and all(label.isdigit() for label in short):
+            name = joined[0].removesuffix(short[0]).strip(_SEPARATORS)
+            name = "" if says(name, Sense.UNIT) else name
+        joined = short
     if len(set(joined)) < len(joined):
         joined = [" ".join(path) for path in paths]
     if len(set(joined)) < len(joined):

@@ -173,7 +173,9 @@ def open_table_files(
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     if not files:
         raise SourceError(
-            f"{paths[0]}: has no counts" + (f" in {', '.join(map(repr, passed))}" * bool(passed))
+            f"{paths[0]}: has no counts"
+            + (f" in {', '.join(map(repr, passed))}" * bool(passed))
+            + _why_none(reading for _, reading in readings)
         )
     sheets = tuple(dict.fromkeys(each.document.sheet for each in files if each.document.sheet))
     if unknown := [name for name in said.sheet if sheets and name not in sheets]:
@@ -310,6 +312,13 @@ def _beside(readings: Sequence[tuple[str, Reading]], notes: Iterable[str]) -> tu
             inside[table.region.body] = True
         texts |= dict.fromkeys(reading.grid.texts[~inside].tolist())
     return tuple(filter(None, (*texts, *notes)))
+
+
+def _why_none(readings: Iterable[Reading]) -> str:
+    """Return why sheets have no counts, where their numbers tell."""
+    if any((reading.grid.decimals > 0).sum() > 1 for reading in readings):
+        return "; numbers with decimals are none: means, rates, numbers in thousands"
+    return ""
 
 
 def _called(document: Document) -> str:

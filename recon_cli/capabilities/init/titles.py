@@ -12,6 +12,11 @@ from recon_cli.sources.formats.vocabulary import in_latin
 from recon_cli.sources.read.words import Sense, is_word, says
 
 _ENDS = re.compile(r"[:;,()\[\]|\u2013\u2014/]|\s-\s|\.\s")
+#: Age and sex, by which labels say themselves that they are.
+_AGE = frozenset(("age", "ages", "alter", "leeftijd", "edad", "idade", "eta", "alder", "wiek"))
+_SEX = frozenset(
+    ("sex", "gender", "geschlecht", "sexe", "geslacht", "sexo", "sesso", "kon", "plec")
+)
 #: A longer phrase tells what is counted, not what it is counted by.
 _MOST_WORDS = 4
 
@@ -23,11 +28,13 @@ class Titled:
     Attributes:
         sheet: The name of its sheet, where the workbook has several.
         title: The words above its headers.
+        place: The header of what names its rows.
         lines: Its columns, by their numbers in a structure.
     """
 
     sheet: str
     title: str
+    place: str
     lines: Sequence[int]
 
 
@@ -45,8 +52,14 @@ def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure
             for text in (_name(features[number]), *features[number].labels)
             for word in in_latin(text).replace("_", " ").split()
         }
+        beside |= {*in_latin(table.place).split()}
+        labels = features[unnamed[0]].labels
         for told in ([table.sheet] if table.sheet else [], phrases(table.title)):
             able = [each for each in told if beside.isdisjoint(in_latin(each).split())]
+            # Ages and sexes are told by their labels.
+            able = [
+                each for each in able if in_latin(each) not in _AGE | _SEX or usual_name(labels)
+            ]
             if len(able) == 1 and not any(map(str.isdigit, able[0])):
                 features[unnamed[0]] = replace(features[unnamed[0]], name=able[0])
                 break

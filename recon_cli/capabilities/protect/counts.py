@@ -190,8 +190,8 @@ def require_one_pattern(truth: Publication) -> None:
     if open_:
         raise SourceError(
             f"a protection needs counts of every {open_[0]}; here a unit stands for all that the "
-            "files may not list: if they list all, name these in `ingest.geounits` (a CSV file "
-            "with a column `geoid`)"
+            "files may not list: if they list all, `recon init --all-places` says so, or "
+            "`ingest.geounits` names them (a CSV file with a column `geoid`)"
         )
     levels = [pattern.level for pattern in truth.coverage]
     for level in levels:

@@ -105,10 +105,12 @@ def _repeated(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     none = np.zeros(len(labels), dtype=np.int64)
     if len(heads) < 2 or not again.any() or again[0]:
         return none
-    blocks = [tuple(each.tolist()) for each in np.split(labels, heads)[1:]]
-    below = {each[1:] for each in blocks if len(each) > 1}
-    is_alike = len(below) == 1 and len(next(iter(below))) == len(order) - len(heads)
-    return again.astype(np.int64) if is_alike else none
+    below = [tuple(each[1:].tolist()) for each in np.split(labels, heads)[1:]]
+    # The first head, or the last, may be a total without parts of its own.
+    inner = {*below} - ({below[0], below[-1]} & {()}) if len(below) > 2 else {*below}
+    parts = next(iter(inner))
+    is_alike = len(inner) == 1 and len(parts) == len(order) - len(heads) > 1
+    return again.astype(np.int64) if is_alike and below.count(()) < 2 else none
 
 
 def _words(text: object) -> str:

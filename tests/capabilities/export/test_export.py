@@ -548,7 +548,7 @@ def test_percentages_of_what_is_withheld_are_withheld_with_it(tmp_path: Path) ->
     recon("init", path, "--to", config)
     done = recon("export", "-c", config, "--suppressed", safe, "--below", "5", "--mark", "c").stdout
     assert "percentages  4" in done
-    assert "a mean or a rate among them" not in done
+    assert "a difference among them" not in done
     assert (safe / "pct.csv").read_text().splitlines()[1:] == [
         "Aton,40,c,c,c,c",
         "Bton,55,c,c,c,c",
@@ -647,5 +647,18 @@ def test_means_of_another_sheet_are_named_where_they_stay(
     Path("areas.xlsx").write_bytes(workbook_of(book))
     recon("init", "areas.xlsx", "--all-places", "--leave-out", "Mean age")
     told = " ".join(recon("export", "--suppressed", "out", "--below", "5").stdout.split())
-    assert "2 numbers are no counts and stay, as in Ages!C2" in told
+    assert "2 numbers beside the counts stay (Mean age), as in Ages!C2" in told
     assert openpyxl.load_workbook("out/areas.xlsx")["Ages"]["C2"].value == 41.2
+
+
+def test_last_year_and_the_change_since_then_are_named_where_they_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A year over a column is none of the numbers that stay."""
+    monkeypatch.chdir(tmp_path)
+    rows = ["District,2021,2022,Change,Boys,Girls", "Aln,80,15,-65,15,0", "Bure,2,14,12,11,3"]
+    rows += ["Chess,15,8,-7,6,2", "Deben,0,3,3,3,0", "Ebble,58,9,-49,8,1", "Total,155,49,-106,43,6"]
+    Path("change.csv").write_text("\n".join([*rows, ""]))
+    recon("init", "change.csv", "--leave-out", "2021", "--all-places")
+    told = " ".join(recon("export", "--suppressed", "out", "--below", "8").stdout.split())
+    assert "12 numbers beside the counts stay (2021, Change), as in B2" in told
