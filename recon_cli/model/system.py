@@ -225,7 +225,9 @@ def build_system(
         )
     equations = _equations(plan, strata, candidates, listed)
     is_bounded = bounded_units(plan, strata, len(units), is_exact=counts.intervals is None)
-    is_bounded &= counts.is_listed[units]
+    # What is published of a larger place bounds units that are not listed, too, all together.
+    is_whole = is_bounded
+    is_bounded = is_bounded & counts.is_listed[units]
     joined = None
     if counts.statistics is not None and len(
         counts.statistics.at(np.concatenate(counts.lying_in(batch)))
@@ -239,7 +241,7 @@ def build_system(
             rows=equations.rows,
             row_geounit=equations.row_geounit,
             apart=_margins(plan, strata, candidates),
-            is_whole=is_bounded,
+            is_whole=is_whole,
         )
         suspects = [*suspects, joined.suspects]
     seen = seen_in_units(plan, strata, len(units))

@@ -143,6 +143,42 @@ def test_shares_among_withheld_people_prove_what_enumeration_proves(
         assert (row["least"], row["greatest"]) == (min(cells), max(cells)), row
 
 
+def boys_texts(boys: int, girls: int) -> list[str]:
+    """Return what a sheet prints of boys and girls."""
+    share = f"{100 * boys / (boys + girls):.1f}" if boys + girls else "-"
+    return [*map(starred, (boys + girls, boys, girls)), share]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shares_of_a_whole_hold_with_places_that_are_not_listed(tmp_path: Path, seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    wards = [(12, 11), (9, 14), (3, 8), (1, 1), *map(tuple, draws.integers(0, 3, (3, 2)).tolist())]
+    wards = [own for own in wards if sum(own)]
+    whole = sum(own[0] for own in wards), sum(own[1] for own in wards)
+    rows = [",".join([f"W{i}", *boys_texts(*own)]) for i, own in enumerate(wards, start=10)]
+    rows.append(",".join(["All wards", *boys_texts(*whole)]))
+    path = sheet(tmp_path, ["Ward,All,Boys,Girls,% boys", *rows])
+    drafted(path, "--below", "3", "--total", "All wards")
+    assert mapped(path) == {"% boys": {"table": "SHARE_BOYS", "of": "All"}}
+    worlds = [
+        [
+            each
+            for each in itertools.product(range(15), repeat=2)
+            if boys_texts(*each) == boys_texts(*own)
+        ]
+        for own in wards
+    ]
+    able = [
+        each
+        for each in itertools.product(*worlds)
+        if all(sum(own[i] for own in each) <= whole[i] for i in (0, 1))
+    ]  # the rest live in places that are not listed
+    for row in audited(path).iter_rows(named=True):
+        at = int(row["geoid"][-2:]) - 10
+        counts = [(sum(each[at]), *each[at])[row["cell"] - 1] for each in able]
+        assert (row["least"], row["greatest"]) == (min(counts), max(counts)), row
+
+
 def test_parts_of_some_people_with_percentages_are_crossed(tmp_path: Path) -> None:
     """Each of the ill boys is of the boys by its percentage, and of the ill by a sum."""
     rows = []
