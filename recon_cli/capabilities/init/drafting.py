@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -20,17 +20,13 @@ from recon_cli.capabilities.init.conditions import (
     key_of,
     values_of,
 )
+from recon_cli.capabilities.init.features import Features
+from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.lines import Lines, Part, moved
-from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
-from recon_cli.capabilities.init.place_tree import (
-    Division,
-    Overfull,
-    PlaceSum,
-    PlaceTree,
-    Possible,
-)
+from recon_cli.capabilities.init.names import levels_of
+from recon_cli.capabilities.init.place_parents import PlaceSum
+from recon_cli.capabilities.init.place_tree import PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
-from recon_cli.capabilities.init.spans import called
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
 from recon_cli.capabilities.init.statistic_draft import Scale
 from recon_cli.capabilities.init.statistic_tables import (
@@ -40,38 +36,38 @@ from recon_cli.capabilities.init.statistic_tables import (
     with_statistics,
 )
 from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
-from recon_cli.capabilities.init.survey import counted_rows, texts_of
+from recon_cli.capabilities.init.table_questions import (
+    ask_division,
+    ask_kinds_of_places,
+    ask_overfull,
+    ask_periods,
+    ask_possible,
+    asked_once,
+    is_told_by,
+)
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.capabilities.init.titles import Titled, named_by_titles
 from recon_cli.capabilities.init.universes import separate_tables
 from recon_cli.schema import Release, parse_release
-from recon_cli.schema.geography import RESERVED_COLUMNS
-from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
+from recon_cli.sources.formats.count_sheet import COLUMNS
 from recon_cli.sources.formats.sheet import (
     ONE_PLACE,
     ROWS,
-    label_parts,
 )
-from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
-from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, column_names, flag
-from recon_cli.sources.read.grid import MOST_CELLS
+from recon_cli.sources.formats.vocabulary import is_total
+from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
-from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.sums import CERTAIN_BITS, support_of
+from recon_cli.sources.read.sums import support_of
 from recon_cli.sources.read.table_reading import NAMELESS, TableReading
-from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
-_OLDEST: Final = 200
 #: Parts of a total of places.
 _FEWEST_PLACES: Final = 2
-#: Places that a question names.
-_NAMED: Final = 3
 
 
 @dataclass(frozen=True)
@@ -110,29 +106,10 @@ def draft(
     drafted = _Drafter([part_of(file) for file in files], name, statistics).draft(
         census=files[0].form.name in _CENSUS
     )
-    asked = tuple(question for file in files for question in _kinds_of_places(file, drafted.geoids))
+    asked = tuple(
+        question for file in files for question in ask_kinds_of_places(file, drafted.geoids)
+    )
     return replace(drafted, questions=(*drafted.questions, *asked))
-
-
-def _kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[Question]:
-    """Yield a question where places of several kinds are on one level: of whom are they parts?"""
-    at, kinds = file.sheet.kind, file.survey.kinds
-    if at is None or kinds is None or "place" in file.said.apart:
-        return
-    header = file.sheet.headers[at]
-    placed = kinds.with_columns(digits=pl.col("geoid").replace(dict(geoids)).str.len_chars())
-    for (_,), level in placed.group_by("digits", maintain_order=True):
-        found = level["kind"].value_counts(sort=True).rows()
-        if len(found) > 1:
-            shown = ", ".join(f"{kind!r} ({number:,})" for kind, number in found)
-            answers = {
-                f"read {kind!r} alone": flag("where", f"{header}={kind}") for kind, _ in found
-            }
-            yield Question(
-                f"places of several kinds by {header}: {shown}; no number shows which are parts of "
-                "which, so people may be counted twice",
-                {**answers, "they exclude each other": "--apart place"},
-            )
 
 
 def geoids_of(files: Sequence[TableFile]) -> dict[str, str]:
@@ -140,86 +117,6 @@ def geoids_of(files: Sequence[TableFile]) -> dict[str, str]:
     drafter = _Drafter([part_of(file) for file in files], "release")
     drafter.read()
     return drafter.places.geoids()
-
-
-def part_of(file: TableFile) -> Part:
-    """Return the table of a file as its numbers say that it is read.
-
-    A known format says with certainty which columns are places, dimensions and counts.
-    """
-    if file.table is not None:
-        return Part(
-            file.path,
-            file.document,
-            file.table,
-            file.sheet.levels,
-            {},
-            is_sheet=True,
-            number=file.number,
-        )
-    sheet, choices, called = plain_sheet(file.sheet, file.said)
-    (table, *_) = Reading.of(sheet, choices).tables
-    published = file.sheet.counts[0].table or ""
-    return Part(
-        file.path,
-        file.document,
-        table,
-        file.sheet.levels,
-        called,
-        is_sheet=False,
-        published=published,
-    )
-
-
-def plain_sheet(
-    roles: CountSheet, said: Choices = NO_CHOICES
-) -> tuple[Sheet, Choices, dict[str, str]]:
-    """Return a table of a known format as a sheet of a header and rows.
-
-    Args:
-        said: Totals that no number shows, and what excludes each other.
-
-    Returns:
-        The sheet; what its columns are; and for each header of a count how the format calls it.
-    """
-    paths = [
-        label_parts(roles.labels.get(each.header, "")) or each.parts or (each.header,)
-        for each in roles.counts
-    ]
-    height = max(map(len, paths))
-    dimensions = [each.name for each in roles.dimensions]
-    rows = [
-        ["place" if level == height - 1 else "", *_level(dimensions, level, height)]
-        + [path[level] if level < len(path) else "" for path in paths]
-        for level in range(height)
-    ]
-    for batch in counted_rows(roles):
-        chosen = batch.select(
-            pl.col("geoid").alias("place"),
-            *(cell_text(each.words).alias(f"d{i}") for i, each in enumerate(roles.dimensions)),
-            *(texts_of(roles, each.at).alias(f"c{i}") for i, each in enumerate(roles.counts)),
-        )
-        rows += [[cell or "" for cell in row] for row in chosen.drop_nulls("place").iter_rows()]
-        if len(rows) * len(rows[0]) > MOST_CELLS:
-            break
-    sheet = sheet_of_rows(roles.sheet.label, rows)
-    headers = column_names(dict(enumerate(paths)))
-    called = {headers[at]: each.header for at, each in enumerate(roles.counts)}
-    choices = Choices(
-        header=tuple(range(1, height + 1)),
-        place="place",
-        dimension=tuple(dimensions),
-        count=tuple(called),
-        total=said.total,
-        apart=said.apart,
-        sums=said.sums,
-        are_known=True,
-    )
-    return sheet, choices, called
-
-
-def _level(names: Sequence[str], level: int, height: int) -> list[str]:
-    return [name if level == height - 1 else "" for name in names]
 
 
 def _nameless_total(table: TableReading, paths: Sequence[Words]) -> PlaceSum | None:
@@ -250,143 +147,13 @@ def _nameless_total(table: TableReading, paths: Sequence[Words]) -> PlaceSum | N
     return PlaceSum(place[whole], tuple(parts))
 
 
-def _of_periods(parts: Sequence[Part]) -> Question | None:
-    """Ask which of several tables is meant that have the same columns, places and other numbers.
-
-    They are of several years, or of other people.
-    """
-    first, *others = parts
-    headers = [first.column(at) for at in first.table.counts]
-    rows = {row: i for i, row in enumerate(first.table.rows)}
-    same = [first.name]
-    if _is_one_of_sums(parts, headers):
-        return None
-    for part in others:
-        both = [(i, rows[row]) for i, row in enumerate(part.table.rows) if row in rows]
-        if [part.column(at) for at in part.table.counts] != headers or len(both) < _FEWEST_PLACES:
-            continue
-        own, known = np.array(both).T
-        one, two = part.numbers, first.numbers
-        told = one.known[own] & two.known[known]
-        if (told & (one.low[own] != two.low[known])).any():
-            same.append(part.name)
-    if len(same) == 1:
-        return None
-    shown = ", ".join(map(repr, same))
-    sheets = all(part.document.sheet for part in parts)
-    return Question(
-        f"{shown} have the same columns and places, and other numbers: of several years, or other "
-        "people? read one at a time",
-        {f"{name!r} is meant": flag("sheet", name) for name in same} if sheets else {},
-    )
-
-
-def _is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:
-    """Test whether a question is about a column that another table prints again, in a sum."""
-    if len(question.columns) != 1 or question.columns[0] not in part.table.counts:
-        return False
-    (at,) = question.columns
-    own = dict(
-        zip(part.table.rows, part.table.grid.values[part.table.region.body, at], strict=True)
-    )
-    for other in others:
-        table = other.table
-        summed = {i for e in table.relations.sums(Axis.COLUMNS) for i in (e.line, *e.of)}
-        for again in {*table.counts} & summed:
-            numbers = table.grid.values[table.region.body, again]
-            both = [(own[row], n) for row, n in zip(table.rows, numbers, strict=True) if row in own]
-            told = [one == n for one, n in both if not np.isnan(one + n)]
-            if other.column(again) == part.column(at) and sum(told) > 1 and all(told):
-                return True
-    return False
-
-
-def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
-    """Test whether numbers show one of several tables to be all others together, cell by cell."""
-    rows = [{row: i for i, row in enumerate(part.table.rows)} for part in parts]
-    shared = [row for row in rows[0] if all(row in own for own in rows)]
-    if len(parts) < 3 or not shared:
-        return False
-    if any([part.column(at) for at in part.table.counts] != headers for part in parts):
-        return False
-    columns = np.arange(len(headers))
-    cells = Intervals.stacked(
-        [
-            part.numbers.take(np.array([own[row] for row in shared]), columns).in_a_line
-            for part, own in zip(parts, rows, strict=True)
-        ]
-    )
-    slack = np.full(cells.low.shape[1], 2.0 * (max(p.table.relations.base for p in parts) - 1))
-    for whole in range(len(parts)):
-        order = [whole, *(i for i in range(len(parts)) if i != whole)]
-        support = support_of(cells.take(np.array(order), np.arange(cells.low.shape[1])), slack)
-        if not support.broken and support.bits >= CERTAIN_BITS:
-            return True
-    return False
-
-
-def _of_overfull(each: Overfull) -> Question:
-    """Ask which parts of a place are parts of others, where they add up to more than it has."""
-    sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
-    return Question(
-        f"the places that {each.whole!r} is of add up to more than it: some are parts of others",
-        {said: flag("sum", said) for said in sums} | {"it is of none": flag("apart", each.whole)},
-    )
-
-
-def _of_possible(each: Possible) -> Question:
-    """Ask whether all places beside another are parts of it, where no number says so."""
-    shown = ", ".join(map(repr, each.others[:_NAMED])) + ", …" * (len(each.others) > _NAMED)
-    said = (
-        f"{shown} may be in {each.whole!r}, too"
-        if each.has_parts
-        else (f"{each.whole!r} may be all places beside it together")
-    )
-    no = each.others if each.has_parts else [each.whole]
-    return Question(
-        f"{said}: too few numbers tell, none forbids it; is it so?",
-        {"yes": flag("total", each.whole), "no": flag("apart", *no)},
-    )
-
-
-def _of_division(each: Division, sheets: Mapping[str, str | None]) -> Question:
-    """Ask which of two tables is meant that divide the same people in two ways.
-
-    Args:
-        sheets: Table → the sheet of a workbook that it is in.
-    """
-    shown = [
-        f"{sheets[table] or table!r} has {own[0]!r}" + f" and {len(own) - 1} more" * (len(own) > 1)
-        for table, own in zip(each.tables, each.parts, strict=True)
-    ]
-    of = f" of {each.whole!r}" if each.whole else ""
-    named = [name for name in map(sheets.get, each.tables) if name]
-    answers = {f"read {name!r} alone": flag("sheet", name) for name in named}
-    return Question(
-        f"two systems of places, each with all people{of}: "
-        f"{', '.join(shown)}; read one at a time, or write a schema with `areas` (docs, Areas "
-        "that overlap)",
-        answers if len({*named}) == 2 else {},
-    )
-
-
-def _asked_once(questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that an answer to an earlier one does not answer, too."""
-    kept: list[Question] = []
-    for each in questions:
-        if not any({*each.answers.values()} <= {*earlier.answers.values()} for earlier in kept):
-            kept.append(each)
-    return kept
-
-
 class _Drafter:
     def __init__(
         self, parts: Sequence[Part], name: str, statistics: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.parts = list(parts)
         self.name = name
-        self.known: list[tuple[DraftedFeature, str, tuple[str, ...]]] = []
-        self.features: dict[str, object] = {}
+        self.features = Features()
         self.tables: list[TableDraft] = []
         self.labels: dict[str, dict[str, Condition]] = {}
         self.places = PlaceTree()
@@ -430,7 +197,7 @@ class _Drafter:
             self._mapping(geoids),
             geoids,
             (*self.doubts, *doubts),
-            tuple(_asked_once(self.questions)),
+            tuple(asked_once(self.questions)),
             {each.name: each.marks for each in self.found},
             self.missing,
         )
@@ -440,7 +207,7 @@ class _Drafter:
         for part in self.parts:
             others = [other for other in self.parts if other is not part]
             self.questions += (
-                each for each in part.table.questions if not _is_told_by(part, each, others)
+                each for each in part.table.questions if not is_told_by(part, each, others)
             )
             self.doubts += _sums_alike(part)
             if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):
@@ -452,13 +219,13 @@ class _Drafter:
             else:
                 self._add_places(part)
         if not self.questions:  # an answer may tell what they are parts of
-            self.questions += map(_of_overfull, self.places.overfull())
+            self.questions += map(ask_overfull, self.places.overfull())
             sheets = {part.label: part.document.sheet for part in self.parts}
-            self.questions += (_of_division(each, sheets) for each in self.places.divisions())
-            self.questions += map(_of_possible, self.places.possible())
+            self.questions += (ask_division(each, sheets) for each in self.places.divisions())
+            self.questions += map(ask_possible, self.places.possible())
         self.paths = self.places.paths()
         for group in self._groups():
-            self.questions += filter(None, [_of_periods(group)])
+            self.questions += filter(None, [ask_periods(group)])
             if group[0].table.names.is_long:
                 self._long(group[0])
             elif group[0].table.are_kinds:
@@ -526,21 +293,19 @@ class _Drafter:
 
     def _add_statistics(self) -> None:
         """Add the tables of means, medians, minima and maxima that the sheets print."""
-        scales = [
-            scale for _, name, keys in self.known if (scale := Scale.of(name, keys)) is not None
-        ]
-        sizes = [len(keys) for _, _, keys in self.known]
+        known = self.features.keys
+        scales = [scale for each in known.items() if (scale := Scale.of(*each)) is not None]
         search = StatisticColumns(
             self.parts,
             self.labels,
             scales,
-            list(self.features),
+            list(known),
             self.statistics,
-            len(self.shown) * math.prod(sizes),
+            len(self.shown) * math.prod(map(len, known.values())),
         )
         self.found = statistic_tables(search.found())
         self.questions += search.questions
-        self.tables = with_statistics(self.tables, self.found, self.features)
+        self.tables = with_statistics(self.tables, self.found, self.features.forms)
         self.doubts += taken_values(self.found)
 
     # --- groups -----------------------------------------------------------------------------
@@ -865,52 +630,7 @@ class _Drafter:
     def _conditions(self, structure: Structure) -> dict[int, Condition]:
         """Add the features of a structure to the schema; return what each line counts of them."""
         self.doubts += structure.doubts
-        names: list[tuple[str, tuple[str, ...]]] = []
-        for number, feature in enumerate(structure.features):
-            beside = {
-                other
-                for values in structure.values.values()
-                if number in values
-                for other in values
-                if other < number
-            }
-            names.append(self._feature(feature, {names[other][0] for other in beside}))
-        found: dict[int, Condition] = {}
-        for line, values in structure.values.items():
-            condition: dict[str, tuple[str, ...]] = {}
-            for number, places in values.items():
-                name, keys = names[number]
-                if len(places) < len(keys):
-                    condition[name] = tuple(keys[i] for i in sorted(places))
-            found[line] = condition
-        return found
-
-    def _feature(
-        self, feature: DraftedFeature, used: Collection[str]
-    ) -> tuple[str, tuple[str, ...]]:
-        """Return the name of a feature and the keys of its values; the same for the same labels."""
-        own = {canonical(label) for label in feature.labels}
-        for known, name, keys in self.known:
-            if name not in used and bool(known.rest) == bool(feature.rest):
-                theirs = {canonical(label): i for i, label in enumerate(known.labels)}
-                if set(theirs) == own and len(own) == len(feature.labels):
-                    order = [keys[theirs[canonical(label)]] for label in feature.labels]
-                    return name, (*order, *keys[len(known.labels) :])
-        keys = _value_keys(feature)
-        name = slug(feature.name) or usual_name(feature.labels)
-        if not name and feature.rest and len(feature.labels) == 1:
-            name = slug(feature.labels[0])
-        taken = {*(each for _, each, _ in self.known), *RESERVED_COLUMNS}
-        if not name or name in taken:
-            stem = name or "feature"
-            name = next(
-                f"{stem}_{n}"
-                for n in itertools.count(1 if stem == "feature" else 2)
-                if f"{stem}_{n}" not in taken
-            )
-        self.known.append((feature, name, keys))
-        self.features[name] = {"categories": list(keys)}
-        return name, keys
+        return self.features.conditions(structure)
 
     def _table(self, cells: Sequence[Condition], part: Part, places: Sequence[Hashable]) -> None:
         """Add a table; or give the places of a part to the one that has all its cells already."""
@@ -932,7 +652,7 @@ class _Drafter:
             TableDraft(
                 name,
                 f"{name}_{'#' * width}",
-                {feature: self.features[feature] for feature in used} or _anybody(self.features),
+                self.features.forms_of(used),
                 {},
                 [cell_of(cell) for cell in cells],
                 title=part.document.sheet or "",
@@ -1011,12 +731,6 @@ def _distinct(cells: Sequence[Condition]) -> list[Condition]:
     return list({key_of(cell): cell for cell in cells}.values())
 
 
-def _anybody(features: dict[str, object]) -> dict[str, object]:
-    """Return a feature for a table of everybody alone, which a schema must have one of."""
-    features.setdefault("person", {"categories": ["counted"]})
-    return {"person": features["person"]}
-
-
 def _with_total(structure: Structure, values: Sequence[str]) -> Structure:
     """With everybody for a value that its word says is the total, where no sum shows it.
 
@@ -1058,26 +772,6 @@ def _row_sums(group: Sequence[Part], block: Intervals) -> list[Relation]:
             if support.is_strong:
                 found.setdefault((own.line, own.of), replace(own, support=support))
     return list(found.values())
-
-
-def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:
-    """Keys of a feature's values: ages as such, other words in Latin letters, each once."""
-    keys: list[str] = []
-    spans = [interval(label) for label in feature.labels]
-    told = [each for each in spans if each is not None]
-    is_one = len(spans) == 1 and bool(feature.rest)
-    if len(told) == len(spans) and _are_apart(told) and not is_one:
-        return (*map(called, told), *([slug(feature.rest) or "rest"] if feature.rest else []))
-    labels = [*feature.labels, *([feature.rest] if feature.rest else [])]
-    for number, label in enumerate(labels, start=1):
-        key = slug(label) or f"value_{number}"
-        keys.append(key if key not in keys else f"{key}_{number}")
-    return tuple(keys)
-
-
-def _are_apart(spans: Sequence[Interval]) -> bool:
-    ordered = sorted((low, _OLDEST if high is None else high) for low, high in spans)
-    return all(one[1] < two[0] for one, two in itertools.pairwise(ordered))
 
 
 # --- parts ------------------------------------------------------------------------------------

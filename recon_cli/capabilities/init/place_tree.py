@@ -10,28 +10,16 @@ from functools import cached_property
 
 import numpy as np
 
+from recon_cli.capabilities.init.place_geoids import are_nested, is_geoid, numbered_geoids
+from recon_cli.capabilities.init.place_parents import Path, PlaceSum, fits, parents_of
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.choices import flag
 from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.row_labels import PART_OF, is_called_total
+from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.sums import CERTAIN_BITS
 
 #: Rows below one that may be its parts.
 _FEWEST, _MOST = 2, 40
-#: Words that name a place, outermost first; none for all places together.
-Path = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PlaceSum:
-    """A place whose numbers are the sums of others', by the places' numbers."""
-
-    total: int
-    parts: tuple[int, ...]
-
-    def is_rival_of(self, other: PlaceSum) -> bool:
-        """Test whether another sum is of the same place, or of some of the same parts."""
-        return self.total == other.total or not {*self.parts}.isdisjoint(other.parts)
 
 
 @dataclass(frozen=True)
@@ -142,22 +130,22 @@ class _List:
             SourceError: Places do not add up to the one that is said to be their total.
         """
         numbers = Intervals.beside(self.numbers)
-        fitting = [e for e in self.sums if _fits(numbers, e.total, e.parts, self.base)]
+        fitting = [e for e in self.sums if fits(numbers, e.total, e.parts, self.base)]
         sums = [
             each
             for each in dict.fromkeys(self.sums)
             if each in fitting or not any(map(each.is_rival_of, fitting))
         ]
-        above = _parents(paths, sums, numbers, self.base)
+        above = parents_of(paths, sums, numbers, self.base)
         above = {i: whole for i, whole in above.items() if whole not in self.apart}
         for whole in sorted(self.totals):
             beside = [i for i in range(len(paths)) if above.get(i) == above.get(whole)]
             own = [i for i, outer in above.items() if outer == whole]
             more = [i for i in beside if i != whole]
-            fits = _fits(numbers, whole, [*own, *more], self.base)
-            if not fits and own:
+            does_fit = fits(numbers, whole, [*own, *more], self.base)
+            if not does_fit and own:
                 continue  # it is a total already
-            if more and not fits:
+            if more and not does_fit:
                 raise SourceError(
                     f"{flag('total', PART_OF.join(paths[whole]))}: the {len(more)} places beside "
                     "it do not add up to it; name its parts with --sum"
@@ -180,7 +168,7 @@ class _List:
             is_end = len(others) >= _FEWEST and whole in {0, len(paths) - 1}
             told = 2 * numbers.known[others].sum(axis=0) >= len(others)
             is_told = (told & numbers.known[whole]).any() and (own or is_end)
-            if is_told and _fits(numbers, whole, [*own, *others], self.base):
+            if is_told and fits(numbers, whole, [*own, *others], self.base):
                 texts = [PART_OF.join(path) for path in paths]
                 return Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
         return None
@@ -254,7 +242,7 @@ class _List:
                 for at in parts
                 for many in range(_FEWEST, _MOST)
                 if {*range(at, at + 1 + many)} <= {*parts} - inner
-                and _fits(numbers, at, range(at + 1, at + 1 + many), self.base)
+                and fits(numbers, at, range(at + 1, at + 1 + many), self.base)
             ]
             names = [PART_OF.join(path) for path in paths]
             yield Overfull(
@@ -372,7 +360,7 @@ class PlaceTree:
         known = dict.fromkeys(path[:n] for path in same.values() for n in range(1, len(path)))
         every = dict.fromkeys((*known, *same.values()))
         coded = self._coded(same, every)
-        numbers = _numbered(every) if coded is None else coded
+        numbers = numbered_geoids(every) if coded is None else coded
         rows = {path: text for text, path in same.items()}
         alone = {PART_OF.join(path): numbers[path] for path in every if path not in rows}
         return {**{text: numbers[path] for text, path in same.items()}, **alone}
@@ -382,19 +370,19 @@ class PlaceTree:
     ) -> dict[Path, str] | None:
         """Return the codes of the files, where they can be geoids; else None."""
         codes = {same[text]: code for text, code in self.codes.items()}
-        if not all(map(_is_geoid, codes.values())):
+        if not all(map(is_geoid, codes.values())):
             codes = {}  # what stands beside codes of places is what people call them
         rest = [path for path in every if path]
-        if not codes and all(_is_geoid(path[-1]) for path in rest):
+        if not codes and all(is_geoid(path[-1]) for path in rest):
             codes = {path: path[-1] for path in rest}
         own = [codes.get(path, "") for path in rest]
-        is_told = all(map(_is_geoid, own)) and len(set(own)) == len(own)
-        if not rest or not is_told or not _is_nested(codes, rest):
+        is_told = all(map(is_geoid, own)) and len(set(own)) == len(own)
+        if not rest or not is_told or not are_nested(codes, rest):
             return None
         if () not in every:
             return {path: codes[path] for path in rest}
         whole = codes.get((), "")
-        if _is_geoid(whole) and all(code.startswith(whole) for code in own) and whole not in own:
+        if is_geoid(whole) and all(code.startswith(whole) for code in own) and whole not in own:
             return codes
         return {(): "A", **{path: f"A{codes[path]}" for path in rest}}
 
@@ -403,19 +391,6 @@ def _ends(numbers: Intervals, places: Mapping[Path, int], column: int) -> tuple[
     """Return the least and the greatest sum of a column over some places."""
     rows = [*places.values()]
     return float(numbers.low[rows, column].sum()), float(numbers.high[rows, column].sum())
-
-
-def _is_nested(codes: Mapping[Path, str], paths: Sequence[Path]) -> bool:
-    """Test whether codes are of one length at each depth, and begin with their parent's."""
-    lengths: dict[int, set[int]] = {}
-    for path in paths:
-        lengths.setdefault(len(path), set()).add(len(codes[path]))
-        if len(path) > 1 and not codes[path].startswith(codes.get(path[:-1], "-")):
-            return False
-    if any(len(each) > 1 for each in lengths.values()):
-        return False
-    ordered = [next(iter(lengths[depth])) for depth in sorted(lengths)]
-    return all(one < two for one, two in itertools.pairwise(ordered))
 
 
 def _named_alike(sheets: Sequence[_Sheet]) -> list[_Sheet]:
@@ -456,26 +431,6 @@ def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
     return found[0] if found else path
 
 
-def _numbered(paths: Mapping[Path, None]) -> dict[Path, str]:
-    """Return a geoid for each place: that of what it is part of, and a number."""
-    found: dict[Path, str] = {(): "A"}
-    depth = 1
-    while level := [path for path in paths if len(path) == depth]:
-        siblings: dict[Path, list[Path]] = {}
-        for path in level:
-            siblings.setdefault(path[:-1], []).append(path)
-        width = len(str(max(map(len, siblings.values()))))
-        for outer, own in siblings.items():
-            for number, path in enumerate(own, start=1):
-                found[path] = f"{found[outer]}{number:0{width}}"
-        depth += 1
-    return found
-
-
-def _is_geoid(text: str) -> bool:
-    return len(text) > 1 and text.isascii() and text.isalnum() and any(map(str.isdigit, text))
-
-
 def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
     """Return the names of what each place is part of, and its own; none for all places together."""
     inner = set(above.values())
@@ -493,153 +448,3 @@ def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
         return found[i]
 
     return [name(i) for i in range(len(paths))]
-
-
-def _parents(
-    paths: Sequence[Path], sums: Sequence[PlaceSum], numbers: Intervals, base: int
-) -> dict[int, int]:
-    """Map each place to the one that it is part of.
-
-    Exact numbers come before words, and words before numbers that are rounded.
-    """
-    above: dict[int, int] = {}
-    groups: dict[Path, list[int]] = {}
-    for i, path in enumerate(paths):
-        groups.setdefault(path[:-1], []).append(i)
-    inner = {outer: members for outer, members in groups.items() if outer}
-    if base == 1:
-        _by_sums(above, sums)
-        _by_words(above, inner, paths, numbers, base)
-    else:
-        _by_words(above, inner, paths, numbers, base)
-        _by_sums(above, [each for each in sums if not {*each.parts} & {*above}])
-    _by_names(above, paths, numbers, base)
-    _by_words(above, {(): [i for i in groups.get((), []) if i not in above]}, paths, numbers, base)
-    tops = [i for i in range(len(paths)) if i not in above]
-    whole = _sum_of_others(tops, paths, numbers, base)
-    for i in tops if whole is not None else ():
-        if i != whole and whole is not None:
-            above[i] = whole
-    return above
-
-
-def _by_sums(above: dict[int, int], sums: Sequence[PlaceSum]) -> None:
-    """Put each place under the smallest of the places whose sums it is in."""
-    wholes: dict[int, dict[int, int]] = {}
-    for each in sums:
-        for part in each.parts:
-            if part != each.total:
-                sizes = wholes.setdefault(part, {})
-                sizes[each.total] = min(len(each.parts), sizes.get(each.total, len(each.parts)))
-    for part, sizes in wholes.items():
-        # A whole is the smaller, the more of the other wholes it is itself in.
-        ranked = sorted(
-            sizes, key=lambda whole: (-len(_within(whole, wholes) & {*sizes}), sizes[whole])
-        )
-        whole = next((each for each in ranked if not _is_below(each, part, above)), None)
-        if part not in above and whole is not None:
-            above[part] = whole
-
-
-def _within(place: int, wholes: Mapping[int, Mapping[int, int]]) -> set[int]:
-    """Return all places whose sums a place is in, directly or not."""
-    found: set[int] = set()
-    waiting = [place]
-    while waiting:
-        for whole in wholes.get(waiting.pop(), {}):
-            if whole not in found:
-                found.add(whole)
-                waiting.append(whole)
-    return found
-
-
-def _by_words(
-    above: dict[int, int],
-    groups: Mapping[Path, Sequence[int]],
-    paths: Sequence[Path],
-    numbers: Intervals,
-    base: int,
-) -> None:
-    by_path = {path: i for i, path in enumerate(paths)}
-    for outer, members in groups.items():
-        own, parts = by_path.get(outer) if outer else None, members
-        if own is None:
-            for at, i in enumerate(members):
-                is_whole, is_twice = is_called_total(paths[i]), paths[i][-2:-1] == paths[i][-1:]
-                if not (is_whole or is_twice):
-                    continue
-                others = [each for each in members if each != i]
-                if is_whole and not _may_be(numbers, i, others) and outer:
-                    # Behind the total of the last group stands that of all groups.
-                    others = list(members[:at])
-                is_named = is_whole and _may_be(numbers, i, others)
-                if is_named or (is_twice and _fits(numbers, i, others, base)):
-                    own, parts = i, others
-                    break
-        for i in parts:
-            if own is not None and i != own and i not in above and not _is_below(own, i, above):
-                above[i] = own
-
-
-def _by_names(above: dict[int, int], paths: Sequence[Path], numbers: Intervals, base: int) -> None:
-    """Put a place under the row before it that has its first word and its numbers.
-
-    A region with one part stands so: *Auckland Region*, and below it *Auckland*.
-    """
-    inner = {*above.values()}
-    for before, i in itertools.pairwise(range(len(paths))):
-        names = paths[before], paths[i]
-        if before in inner or {before, i} & {*above} or not all(len(own) == 1 for own in names):
-            continue
-        first, second = (own[0].casefold().split()[:1] for own in names)
-        told = numbers.known[before] & numbers.known[i]
-        is_told = told.sum() > 1 and bool(numbers.low[i][told].any())
-        if first == second and is_told and _fits(numbers, before, [i], base):
-            above[i] = before
-
-
-def _sum_of_others(
-    tops: Sequence[int], paths: Sequence[Path], numbers: Intervals, base: int
-) -> int | None:
-    """Return the place whose counts are those of all others together, as far as rounding allows.
-
-    Small rounded counts allow too much: chance has to be far.
-    """
-    if len(tops) < 3 or not numbers.low.shape[1]:
-        return None
-    at = list(tops)
-    low = numbers.low[at]
-    whole = int(low.sum(axis=1).argmax())
-    slack = (base - 1) * len(at)
-    told = numbers.known[at].all(axis=0) & (low[whole] > slack)
-    rest = [place for place in at if place != at[whole]]
-    bits = float(np.log2((1 + low[whole][told]) / (1 + 2 * slack)).clip(0).sum())
-    if base > 1 and bits < CERTAIN_BITS and not is_called_total(paths[at[whole]]):
-        return None
-    return at[whole] if told.sum() > 1 and _fits(numbers, at[whole], rest, base) else None
-
-
-def _fits(numbers: Intervals, whole: int, parts: Sequence[int], base: int) -> bool:
-    """Test whether counts can be the sums of others, within what rounding allows."""
-    slack = (base - 1) * (len(parts) + 1)
-    low, high = numbers.low[list(parts)].sum(axis=0), numbers.high[list(parts)].sum(axis=0)
-    fits = (low <= numbers.high[whole] + slack) & (high >= numbers.low[whole] - slack)
-    return bool(parts) and bool(fits.all())
-
-
-def _is_below(one: int, other: int, above: Mapping[int, int]) -> bool:
-    """Test whether a place is within another, so that it cannot be its parent."""
-    seen = set[int]()
-    while one in above and one not in seen:
-        seen.add(one)
-        one = above[one]
-        if one == other:
-            return True
-    return False
-
-
-def _may_be(numbers: Intervals, whole: int, parts: Sequence[int]) -> bool:
-    """Whether places may all be parts of another: none of its counts is less than one of theirs."""
-    if not parts:
-        return False
-    return bool((numbers.low[list(parts)].max(axis=0) <= numbers.high[whole] + 0.5).all())

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from recon_cli.capabilities.ingest.options import Mapping
-from recon_cli.capabilities.init.place_tree import PlaceSum, PlaceTree
+from recon_cli.capabilities.init.place_parents import PlaceSum
+from recon_cli.capabilities.init.place_tree import PlaceTree
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.capabilities.init.survey import Survey, rounding_base
 from recon_cli.cli import main

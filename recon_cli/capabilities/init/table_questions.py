@@ -1,0 +1,176 @@
+"""What a draft asks about tables together: years, places that divide the same people, totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from recon_cli.capabilities.init.lines import Part
+from recon_cli.capabilities.init.place_tree import (
+    Division,
+    Overfull,
+    Possible,
+)
+from recon_cli.capabilities.init.tables import TableFile
+from recon_cli.sources.read.choices import Question, flag
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.relations import Axis
+from recon_cli.sources.read.sums import CERTAIN_BITS, support_of
+
+#: Places that two tables share at least where one may be of another year.
+_FEWEST_PLACES: Final = 2
+#: Places that a question names.
+_NAMED: Final = 3
+
+
+def ask_kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[Question]:
+    """Yield a question where places of several kinds are on one level: of whom are they parts?"""
+    at, kinds = file.sheet.kind, file.survey.kinds
+    if at is None or kinds is None or "place" in file.said.apart:
+        return
+    header = file.sheet.headers[at]
+    placed = kinds.with_columns(digits=pl.col("geoid").replace(dict(geoids)).str.len_chars())
+    for (_,), level in placed.group_by("digits", maintain_order=True):
+        found = level["kind"].value_counts(sort=True).rows()
+        if len(found) > 1:
+            shown = ", ".join(f"{kind!r} ({number:,})" for kind, number in found)
+            answers = {
+                f"read {kind!r} alone": flag("where", f"{header}={kind}") for kind, _ in found
+            }
+            yield Question(
+                f"places of several kinds by {header}: {shown}; no number shows which are parts of "
+                "which, so people may be counted twice",
+                {**answers, "they exclude each other": "--apart place"},
+            )
+
+
+def ask_periods(parts: Sequence[Part]) -> Question | None:
+    """Ask which of several tables is meant that have the same columns, places and other numbers.
+
+    They are of several years, or of other people.
+    """
+    first, *others = parts
+    headers = [first.column(at) for at in first.table.counts]
+    rows = {row: i for i, row in enumerate(first.table.rows)}
+    same = [first.name]
+    if _is_one_of_sums(parts, headers):
+        return None
+    for part in others:
+        both = [(i, rows[row]) for i, row in enumerate(part.table.rows) if row in rows]
+        if [part.column(at) for at in part.table.counts] != headers or len(both) < _FEWEST_PLACES:
+            continue
+        own, known = np.array(both).T
+        one, two = part.numbers, first.numbers
+        told = one.known[own] & two.known[known]
+        if (told & (one.low[own] != two.low[known])).any():
+            same.append(part.name)
+    if len(same) == 1:
+        return None
+    shown = ", ".join(map(repr, same))
+    sheets = all(part.document.sheet for part in parts)
+    return Question(
+        f"{shown} have the same columns and places, and other numbers: of several years, or other "
+        "people? read one at a time",
+        {f"{name!r} is meant": flag("sheet", name) for name in same} if sheets else {},
+    )
+
+
+def is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:
+    """Test whether a question is about a column that another table prints again, in a sum."""
+    if len(question.columns) != 1 or question.columns[0] not in part.table.counts:
+        return False
+    (at,) = question.columns
+    own = dict(
+        zip(part.table.rows, part.table.grid.values[part.table.region.body, at], strict=True)
+    )
+    for other in others:
+        table = other.table
+        summed = {i for e in table.relations.sums(Axis.COLUMNS) for i in (e.line, *e.of)}
+        for again in {*table.counts} & summed:
+            numbers = table.grid.values[table.region.body, again]
+            both = [(own[row], n) for row, n in zip(table.rows, numbers, strict=True) if row in own]
+            told = [one == n for one, n in both if not np.isnan(one + n)]
+            if other.column(again) == part.column(at) and sum(told) > 1 and all(told):
+                return True
+    return False
+
+
+def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
+    """Test whether numbers show one of several tables to be all others together, cell by cell."""
+    rows = [{row: i for i, row in enumerate(part.table.rows)} for part in parts]
+    shared = [row for row in rows[0] if all(row in own for own in rows)]
+    if len(parts) < 3 or not shared:
+        return False
+    if any([part.column(at) for at in part.table.counts] != headers for part in parts):
+        return False
+    columns = np.arange(len(headers))
+    cells = Intervals.stacked(
+        [
+            part.numbers.take(np.array([own[row] for row in shared]), columns).in_a_line
+            for part, own in zip(parts, rows, strict=True)
+        ]
+    )
+    slack = np.full(cells.low.shape[1], 2.0 * (max(p.table.relations.base for p in parts) - 1))
+    for whole in range(len(parts)):
+        order = [whole, *(i for i in range(len(parts)) if i != whole)]
+        support = support_of(cells.take(np.array(order), np.arange(cells.low.shape[1])), slack)
+        if not support.broken and support.bits >= CERTAIN_BITS:
+            return True
+    return False
+
+
+def ask_overfull(each: Overfull) -> Question:
+    """Ask which parts of a place are parts of others, where they add up to more than it has."""
+    sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
+    return Question(
+        f"the places that {each.whole!r} is of add up to more than it: some are parts of others",
+        {said: flag("sum", said) for said in sums} | {"it is of none": flag("apart", each.whole)},
+    )
+
+
+def ask_possible(each: Possible) -> Question:
+    """Ask whether all places beside another are parts of it, where no number says so."""
+    shown = ", ".join(map(repr, each.others[:_NAMED])) + ", …" * (len(each.others) > _NAMED)
+    said = (
+        f"{shown} may be in {each.whole!r}, too"
+        if each.has_parts
+        else (f"{each.whole!r} may be all places beside it together")
+    )
+    no = each.others if each.has_parts else [each.whole]
+    return Question(
+        f"{said}: too few numbers tell, none forbids it; is it so?",
+        {"yes": flag("total", each.whole), "no": flag("apart", *no)},
+    )
+
+
+def ask_division(each: Division, sheets: Mapping[str, str | None]) -> Question:
+    """Ask which of two tables is meant that divide the same people in two ways.
+
+    Args:
+        sheets: Table → the sheet of a workbook that it is in.
+    """
+    shown = [
+        f"{sheets[table] or table!r} has {own[0]!r}" + f" and {len(own) - 1} more" * (len(own) > 1)
+        for table, own in zip(each.tables, each.parts, strict=True)
+    ]
+    of = f" of {each.whole!r}" if each.whole else ""
+    named = [name for name in map(sheets.get, each.tables) if name]
+    answers = {f"read {name!r} alone": flag("sheet", name) for name in named}
+    return Question(
+        f"two systems of places, each with all people{of}: "
+        f"{', '.join(shown)}; read one at a time, or write a schema with `areas` (docs, Areas "
+        "that overlap)",
+        answers if len({*named}) == 2 else {},
+    )
+
+
+def asked_once(questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that an answer to an earlier one does not answer, too."""
+    kept: list[Question] = []
+    for each in questions:
+        if not any({*each.answers.values()} <= {*earlier.answers.values()} for earlier in kept):
+            kept.append(each)
+    return kept
