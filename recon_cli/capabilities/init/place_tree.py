@@ -139,7 +139,12 @@ class _List:
         above = parents_of(paths, sums, numbers, self.base)
         above = {i: whole for i, whole in above.items() if whole not in self.apart}
         for whole in sorted(self.totals):
-            beside = [i for i in range(len(paths)) if above.get(i) == above.get(whole)]
+            group = paths[whole][:-1]
+            beside = [
+                i
+                for i in range(len(paths))
+                if above.get(i) == above.get(whole) and (not group or paths[i][:-1] == group)
+            ]
             own = [i for i, outer in above.items() if outer == whole]
             more = [i for i in beside if i != whole]
             does_fit = fits(numbers, whole, [*own, *more], self.base)
@@ -153,25 +158,29 @@ class _List:
             above |= dict.fromkeys(more, whole)
         return above
 
-    def possible(self, paths: Sequence[Path]) -> Possible | None:
-        """Return the place that all others beside it may be parts of, where it is not asked yet.
+    def possible(self, paths: Sequence[Path]) -> Iterator[Possible]:
+        """Yield the places that all others beside them may be parts of, where it is not asked yet.
 
-        Without any part that numbers show it stands first, or last.
+        Without any part that numbers show such a place stands first, or last.
         """
         numbers, above = Intervals.beside(self.numbers), self.parents(paths)
-        tops = [i for i in range(len(paths)) if i not in above]
-        if len(tops) < 2 or not numbers.low.shape[1] or self.apart & {*tops}:
-            return None
-        for whole in tops:
-            own = [i for i, outer in above.items() if outer == whole]
-            others = [i for i in tops if i != whole]
-            is_end = len(others) >= _FEWEST and whole in {0, len(paths) - 1}
-            told = 2 * numbers.known[others].sum(axis=0) >= len(others)
-            is_told = (told & numbers.known[whole]).any() and (own or is_end)
-            if is_told and fits(numbers, whole, [*own, *others], self.base):
-                texts = [PART_OF.join(path) for path in paths]
-                return Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
-        return None
+        groups: dict[Path, list[int]] = {}
+        for i, path in enumerate(paths):
+            if i not in above:
+                groups.setdefault(path[:-1], []).append(i)
+        texts = [PART_OF.join(path) for path in paths]
+        for tops in groups.values() if numbers.low.shape[1] else ():
+            if len(tops) < 2 or self.apart & {*tops}:
+                continue
+            for whole in tops:
+                own = [i for i, outer in above.items() if outer == whole]
+                others = [i for i in tops if i != whole]
+                is_end = len(others) >= _FEWEST and whole in {tops[0], tops[-1]}
+                told = 2 * numbers.known[others].sum(axis=0) >= len(others)
+                is_told = (told & numbers.known[whole]).any() and (own or is_end)
+                if is_told and fits(numbers, whole, [*own, *others], self.base):
+                    yield Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
+                    break
 
     def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
         """Yield the places of each table, with the names of what they are part of."""
@@ -307,8 +316,7 @@ class PlaceTree:
     def possible(self) -> Iterator[Possible]:
         """Yield the places that all others of a table may be parts of, as far as numbers go."""
         for paths, own in self.lists.items():
-            if (found := own.possible(paths)) is not None:
-                yield found
+            yield from own.possible(paths)
 
     def divisions(self) -> Iterator[Division]:
         """Yield the places that two tables divide into different parts, all of their people each.

@@ -76,6 +76,19 @@ def test_the_last_row_may_be_all_others(name: str) -> None:
     assert apart.filter(status="recovered").height == 0
 
 
+def test_the_last_row_of_a_group_may_be_all_others_of_it() -> None:
+    """Every column has a star in each district, whose office stands below its schools."""
+    rows = ["North,Oak,31,*,*", "North,Elm,*,14,*", "North,Ash,40,22,18", "North,Office,88,49,39"]
+    rows += ["South,Fir,*,*,9", "South,Yew,24,14,*", "South,Bay,18,*,11", "South,Office,61,31,30"]
+    text = "\n".join(["District,School,All,Boys,Girls", *rows, ""])
+    said = asked(text, "--below", "15", "--complementary")
+    assert "'North / Office' may be all places beside it together" in said
+    assert "'South / Office' may be all places beside it together" in said
+    flags = "--total", "North / Office", "--total", "South / Office"
+    found = audited("--below", "15", "--complementary", *flags)
+    assert found.filter(status="recovered").height == found.height
+
+
 def test_a_row_that_is_less_than_the_others_is_no_total() -> None:
     Path("table.csv").write_text(
         HARDSHIP.replace("581,427,154,282,169,130", "531,387,144,262,149,120")
