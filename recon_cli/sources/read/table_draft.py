@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.chance import doubt_chance, is_near_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
@@ -38,6 +36,7 @@ from recon_cli.sources.read.relations import (
     intervals_of,
 )
 from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
+from recon_cli.sources.read.row_names import NamedRows
 from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with_nested
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values
 from recon_cli.sources.read.shares import Share, find_shares
@@ -50,8 +49,6 @@ from recon_cli.sources.read.words import Sense, is_word, says
 _MOST_APART: Final = 4
 #: Ways to cut columns into two that a question offers.
 _MOST_SPLITS: Final = 3
-#: Capitals that stand for a word.
-_LONGEST_CODE: Final = 3
 #: Rows of one kind of which a larger share of numbers is not whole have statistics.
 _BROKEN: Final = 0.5
 
@@ -73,7 +70,7 @@ class TableDraft:
         self.not_chosen: dict[int, NDArray[np.intp]] = {}
         self.left_rows: list[tuple[str, int]] = []
         self.beside = np.zeros(0, dtype=np.intp)
-        self.named: tuple[Region, Names] | None = None
+        self.named: NamedRows | None = None
         self.kinds: frozenset[int] = frozenset()
         for header, values in choices.where.items():
             for at in self._said((header,)):
@@ -116,12 +113,25 @@ class TableDraft:
             said_sums=tuple(self.choices.sums),
         )
 
+    @property
+    def _named(self) -> NamedRows:
+        """What names the rows of the region, told once while it stays."""
+        if self.named is None or self.named.region is not self.region:
+            self.named = NamedRows(self.grid, self.region, self.headers, self.choices)
+        return self.named
+
+    def _place(self, names: Names) -> int | None:
+        """Return the column of places; ask where several may be."""
+        place, question = self._named.place(names)
+        self.questions += filter(None, [question])
+        return place
+
     def _leave_rows(self, is_left: Callable[[str, int], bool]) -> bool:
         """Take rows out of the body, by their words and number; report whether there were some.
 
         A row stays whose words are those of one that stays.
         """
-        names = self._names()
+        names = self._named.names(self.kinds)
         body = self.region.body
         if names.is_long:
             return False
@@ -145,7 +155,7 @@ class TableDraft:
 
     def _leave_values(self, is_left: Callable[[str], bool]) -> None:
         """Take rows out of the body of a long table, by their value in a column that names rows."""
-        names = self._names_told()
+        names = self._named.told
         for at in names.keys if names.is_long else ():
             body = self.region.body
             values, number = self.grid.coded((body, at))
@@ -160,7 +170,7 @@ class TableDraft:
 
         Beside them are values all of whose numbers are whole: counts.
         """
-        names = self._names_told()
+        names = self._named.told
         if not names.is_long:
             return frozenset()
         columns = np.array([at for at in self.region.numeric if at not in names.keys], np.intp)
@@ -183,7 +193,7 @@ class TableDraft:
 
     def _settled(self) -> TableReading:
         """Return the table as it is said to be."""
-        names = self._names()
+        names = self._named.names(self.kinds)
         said = set(self._said(self.choices.count))
         numeric = [int(at) for at in self.region.numeric]
         counts = tuple(at for at in numeric if at in said)
@@ -230,7 +240,7 @@ class TableDraft:
         return tuple(found)
 
     def _proposed(self) -> TableReading:
-        names = self._names()
+        names = self._named.names(self.kinds)
         withheld = self._withheld(names)
         keys = {*names.keys, *names.twins, *names.constants}
         numeric = [int(at) for at in self.region.numeric if int(at) not in keys]
@@ -263,7 +273,7 @@ class TableDraft:
             relations = self._with_said_sums(relations, inner, withheld)
             relations = relations.discounted(self.grid, inner, withheld)
             self.kinds = self._kinds_of_places(names, relations)
-            names = self._names()
+            names = self._named.names(self.kinds)
             rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
             borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
             if self._are_kinds(names, relations):
@@ -343,7 +353,7 @@ class TableDraft:
     def _with_said_sums(
         self, relations: Relations, region: Region, withheld: BoolArray
     ) -> Relations:
-        paths = self._paths(self._names()) if self.choices.sums else ()
+        paths = self._paths(self._named.names(self.kinds)) if self.choices.sums else ()
         body = region.body.tolist()
         lines_of: dict[Axis, Callable[[str], Sequence[int]]] = {
             Axis.COLUMNS: lambda name: self._said((name,)),
@@ -378,139 +388,6 @@ class TableDraft:
         wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
         return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
 
-    def _names_told(self) -> Names:
-        """Return the columns that name the rows of the region, told once while it stays."""
-        if self.named is None or self.named[0] is not self.region:
-            self.named = self.region, Names.of(self.grid, self.region)
-        return self.named[1]
-
-    def _names(self) -> Names:
-        names = self._names_told()
-        if self.choices.is_whole or self.choices.are_known:
-            names = self._said_names(names)
-        else:
-            names = self._with_place(self._by_words(names))
-        if self.choices.count:
-            said = set(self._said(self.choices.count))
-            names = replace(names, keys=tuple(at for at in names.keys if at not in said))
-        names = self._of_one_place(self._parents(names))
-        names = replace(names, parents=_without(names.parents, self.kinds))
-        return self._by_codes(names) if self.choices.codes_first else names
-
-    def _are_codes(self, at: int) -> bool:
-        """Test whether a column has letters and digits alone, with a digit or few capitals each."""
-        texts = self.grid.coded((self.region.body, at))[0]
-        return all(
-            text.isalnum()
-            and (any(map(str.isdigit, text)) or (text.isupper() and len(text) <= _LONGEST_CODE))
-            for text in filter(None, texts)
-        )
-
-    def _is_of_places(self, at: int) -> bool:
-        """Test whether the header of a column says that it has places."""
-        return says(self._header(at), Sense.PLACE)
-
-    def _is_in_places(self, at: int, names: Names) -> bool:
-        """Test whether the texts of a column are parts of those of another, which has places."""
-        beside = [twin for twin, key in names.twins.items() if key == at]
-        around = [above for above in beside if self._is_within(at, above)]
-        around += [above for own, above in names.parents.items() if own == at]
-        return any(map(self._is_of_places, around))
-
-    def _is_other_name(self, at: int, names: Names) -> bool:
-        """Test whether the texts of a column stand for those of a key, one for one."""
-        key = names.twins.get(at)
-        return key in names.keys and self._is_within(at, key) and self._is_within(key, at)
-
-    def _by_words(self, names: Names) -> Names:
-        """Return the keys of a long table with words in place of the codes beside them.
-
-        Codes under the header of a geoid stay: schemas and lists have them.
-        """
-        for word in tuple(names.twins) if names.is_long else ():
-            code = names.twins[word]
-            is_geoid = self._header(code).casefold() in GEOIDS
-            if is_geoid or not self._are_codes(code) or self._are_codes(word):
-                continue
-            if self._is_other_name(word, names):
-                names = names.called_by(word)
-        return names
-
-    def _by_codes(self, names: Names) -> Names:
-        """Return the names of rows with codes of places in place of what people call them."""
-        said = set(self._said((self.choices.place,))) if self.choices.place else set()
-        for code, key in names.twins.items():
-            is_better = self._are_codes(code) and not self._are_codes(key)
-            if key in names.keys and key not in said and is_better:
-                return names.called_by(code)
-        return names
-
-    def _of_one_place(self, names: Names) -> Names:
-        """Return the names of rows that are all of one place, which a column says."""
-        said = set(self._said((self.choices.place,))) if self.choices.place else set()
-        able = [
-            at
-            for at in names.constants
-            if at in said
-            or (not said and self._is_of_places(at))
-            or (not said and self._header(at).casefold() in GEOIDS)
-        ]
-        is_told = any(self._is_of_places(at) for at in names.keys)
-        if len(able) != 1 or able[0] in names.keys or (is_told and not said):
-            return names
-        constants = tuple(at for at in names.constants if at != able[0])
-        return replace(names, keys=(able[0], *names.keys), constants=constants, is_long=True)
-
-    def _said_names(self, names: Names) -> Names:
-        """The names of rows as they are said: the place, and the dimensions of a long table."""
-        said = self._said((self.choices.place,)) if self.choices.place else ()
-        place = said or names.keys[-1:]  # another sheet may call it otherwise
-        dimensions = self._said(self.choices.dimension)
-        keys = (*place, *(at for at in dimensions if at not in place))
-        parents = {} if said else names.parents
-        return replace(names, keys=keys, parents=parents, is_long=bool(dimensions))
-
-    def _parents(self, names: Names) -> Names:
-        """Return the names with the parents that are said, the largest first."""
-        said = [at for header in self.choices.parent for at in self._said((header,))]
-        if not said:
-            return names
-        keys = replace(names, keys=tuple(at for at in names.keys if at not in said))
-        chain = [self._place_within(keys, said[-1]), *reversed(said)]
-        place = tuple(chain[:1])
-        return replace(
-            names,
-            keys=tuple(at for at in names.keys if at not in said) or place,
-            parents=dict(itertools.pairwise(chain)),
-            is_long=names.is_long and len(set(names.keys) - set(said)) > 1,
-        )
-
-    def _with_place(self, names: Names) -> Names:
-        """Return the names of rows by the column of places that is said."""
-        said = self._said((self.choices.place,)) if self.choices.place else ()
-        if not said or said[0] in names.keys:
-            return names
-        place = said[0]
-        if names.is_long:
-            return names.called_by(place) if self._is_other_name(place, names) else names
-        parents = {at: to for at, to in names.parents.items() if at == place or to != place}
-        if (key := names.twins.get(place)) in parents:
-            parents[place] = parents[key]
-        twins = {at: to for at, to in names.twins.items() if at != place}
-        constants = tuple(at for at in names.constants if at != place)
-        return replace(names, keys=(place,), parents=parents, twins=twins, constants=constants)
-
-    def _place_within(self, names: Names, parent: int) -> int:
-        """The column of places that are part of those in another: as said, or by their values."""
-        said = self._said((self.choices.place,)) if self.choices.place else ()
-        able = [at for at in names.keys if self._is_within(at, parent)]
-        return (*said, *able, *names.keys[-1:], parent)[0]
-
-    def _is_within(self, inner: int, outer: int) -> bool:
-        """Test whether each text of a column stands beside one text of another."""
-        pairs = self.grid.codes[np.ix_(self.region.body, np.array([inner, outer]))]
-        return len(np.unique(pairs, axis=0)) == len(np.unique(pairs[:, 0]))
-
     def _withheld(self, names: Names) -> BoolArray:
         """Return numbers that a flag beside them takes back: a zero with a flag is no zero."""
         found = np.zeros(self.grid.shape, dtype=bool)
@@ -521,35 +398,6 @@ class TableDraft:
                 if ((own == 0) | np.isnan(own))[filled].all():
                     found[self.region.body[filled & (own == 0)], at] = True
         return found
-
-    def _place(self, names: Names) -> int | None:
-        """The column of places: as said, as a word proposes, else the one with most values."""
-        if self.choices.place is not None and (said := self._said((self.choices.place,))):
-            return said[0]
-        if not names.keys:
-            return None
-        if not names.is_long:
-            return names.keys[-1]
-        if (inner := [at for at in names.keys if at in names.parents]) and self.choices.parent:
-            return inner[0]
-        by_word = [at for at in names.keys if self._is_of_places(at)]
-        coded = [at for at in names.keys if self._header(at).casefold() in GEOIDS]
-        inside = [at for at in names.keys if self._is_in_places(at, names)]
-        for able in (by_word, coded, inside):
-            if len(able) == 1:
-                return able[0]
-        sizes = {at: len(self.grid.coded((self.region.body, at))[0]) for at in names.keys}
-        able = by_word or list(names.keys)
-        chosen = max(able, key=lambda at: (sizes[at], -at))
-        shown = ", ".join(repr(self._header(at)) for at in able)
-        self.questions.append(
-            Question(
-                f"which of {shown} has the places? taken: {self._header(chosen)!r}",
-                {self._header(at): flag("place", self._header(at)) for at in able},
-                tuple(able),
-            )
-        )
-        return chosen
 
     # --- wide -------------------------------------------------------------------------------
 
@@ -773,7 +621,7 @@ class TableDraft:
 
         Where nobody is counted in them, in all rows that tell, a sum holds with and without them.
         """
-        withheld = self._withheld(self._names())
+        withheld = self._withheld(self._named.names(self.kinds))
         found: dict[str, str] = {}
         for each in relations.sums(Axis.COLUMNS):
             if not each.support.is_strong or {*run} & {each.line, *each.of}:
@@ -947,17 +795,6 @@ class TableDraft:
                 )
             )
         return counts, tuple(at for at in relations.columns if at not in counts)
-
-
-def _without(parents: Mapping[int, int], gone: Set[int]) -> dict[int, int]:
-    """Return parents without some columns: what is part of these is part of what they are of."""
-    found: dict[int, int] = {}
-    for at, above in parents.items():
-        while above in gone and above in parents:
-            above = parents[above]  # noqa: PLW2901 - up the chain
-        if at not in gone and above not in gone:
-            found[at] = above
-    return found
 
 
 def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:

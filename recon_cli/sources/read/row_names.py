@@ -1,0 +1,224 @@
+"""Which columns name the rows of a table, and which has the places: as said, or by their texts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from recon_cli.sources.formats.place import GEOIDS
+from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.names import Names
+from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.row_labels import Path
+from recon_cli.sources.read.words import Sense, says
+
+#: Capitals that stand for a word.
+_LONGEST_CODE: Final = 3
+
+
+@dataclass(frozen=True)
+class NamedRows:
+    """The rows of a table and what is said of their names.
+
+    Attributes:
+        headers: Column → its words.
+    """
+
+    grid: Grid
+    region: Region
+    headers: Mapping[int, Path]
+    choices: Choices
+
+    @cached_property
+    def told(self) -> Names:
+        """Return the columns that name the rows, by their texts alone."""
+        return Names.of(self.grid, self.region)
+
+    def names(self, kinds: Set[int]) -> Names:
+        """Return the columns that name the rows, as they are said or proposed.
+
+        Args:
+            kinds: Columns that say of what kind places are, and not what they are part of.
+        """
+        names = self.told
+        if self.choices.is_whole or self.choices.are_known:
+            names = self._said_names(names)
+        else:
+            names = self._with_place(self._by_words(names))
+        if self.choices.count:
+            said = set(self._said(self.choices.count))
+            names = replace(names, keys=tuple(at for at in names.keys if at not in said))
+        names = self._of_one_place(self._parents(names))
+        names = replace(names, parents=_without(names.parents, kinds))
+        return self._by_codes(names) if self.choices.codes_first else names
+
+    def place(self, names: Names) -> tuple[int | None, Question | None]:
+        """Return the column of places: as said, as a word proposes, else the one with most values.
+
+        Where several may be, with the question which.
+        """
+        if self.choices.place is not None and (said := self._said((self.choices.place,))):
+            return said[0], None
+        if not names.keys:
+            return None, None
+        if not names.is_long:
+            return names.keys[-1], None
+        if (inner := [at for at in names.keys if at in names.parents]) and self.choices.parent:
+            return inner[0], None
+        by_word = [at for at in names.keys if self._is_of_places(at)]
+        coded = [at for at in names.keys if self._header(at).casefold() in GEOIDS]
+        inside = [at for at in names.keys if self._is_in_places(at, names)]
+        for able in (by_word, coded, inside):
+            if len(able) == 1:
+                return able[0], None
+        sizes = {at: len(self.grid.coded((self.region.body, at))[0]) for at in names.keys}
+        able = by_word or list(names.keys)
+        chosen = max(able, key=lambda at: (sizes[at], -at))
+        shown = ", ".join(repr(self._header(at)) for at in able)
+        question = Question(
+            f"which of {shown} has the places? taken: {self._header(chosen)!r}",
+            {self._header(at): flag("place", self._header(at)) for at in able},
+            tuple(able),
+        )
+        return chosen, question
+
+    def _are_codes(self, at: int) -> bool:
+        """Test whether a column has letters and digits alone, with a digit or few capitals each."""
+        texts = self.grid.coded((self.region.body, at))[0]
+        return all(
+            text.isalnum()
+            and (any(map(str.isdigit, text)) or (text.isupper() and len(text) <= _LONGEST_CODE))
+            for text in filter(None, texts)
+        )
+
+    def _is_of_places(self, at: int) -> bool:
+        """Test whether the header of a column says that it has places."""
+        return says(self._header(at), Sense.PLACE)
+
+    def _is_in_places(self, at: int, names: Names) -> bool:
+        """Test whether the texts of a column are parts of those of another, which has places."""
+        beside = [twin for twin, key in names.twins.items() if key == at]
+        around = [above for above in beside if self._is_within(at, above)]
+        around += [above for own, above in names.parents.items() if own == at]
+        return any(map(self._is_of_places, around))
+
+    def _is_other_name(self, at: int, names: Names) -> bool:
+        """Test whether the texts of a column stand for those of a key, one for one."""
+        key = names.twins.get(at)
+        return key in names.keys and self._is_within(at, key) and self._is_within(key, at)
+
+    def _by_words(self, names: Names) -> Names:
+        """Return the keys of a long table with words in place of the codes beside them.
+
+        Codes under the header of a geoid stay: schemas and lists have them.
+        """
+        for word in tuple(names.twins) if names.is_long else ():
+            code = names.twins[word]
+            is_geoid = self._header(code).casefold() in GEOIDS
+            if is_geoid or not self._are_codes(code) or self._are_codes(word):
+                continue
+            if self._is_other_name(word, names):
+                names = names.called_by(word)
+        return names
+
+    def _by_codes(self, names: Names) -> Names:
+        """Return the names of rows with codes of places in place of what people call them."""
+        said = set(self._said((self.choices.place,))) if self.choices.place else set()
+        for code, key in names.twins.items():
+            is_better = self._are_codes(code) and not self._are_codes(key)
+            if key in names.keys and key not in said and is_better:
+                return names.called_by(code)
+        return names
+
+    def _of_one_place(self, names: Names) -> Names:
+        """Return the names of rows that are all of one place, which a column says."""
+        said = set(self._said((self.choices.place,))) if self.choices.place else set()
+        able = [
+            at
+            for at in names.constants
+            if at in said
+            or (not said and self._is_of_places(at))
+            or (not said and self._header(at).casefold() in GEOIDS)
+        ]
+        is_told = any(self._is_of_places(at) for at in names.keys)
+        if len(able) != 1 or able[0] in names.keys or (is_told and not said):
+            return names
+        constants = tuple(at for at in names.constants if at != able[0])
+        return replace(names, keys=(able[0], *names.keys), constants=constants, is_long=True)
+
+    def _said_names(self, names: Names) -> Names:
+        """The names of rows as they are said: the place, and the dimensions of a long table."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        place = said or names.keys[-1:]  # another sheet may call it otherwise
+        dimensions = self._said(self.choices.dimension)
+        keys = (*place, *(at for at in dimensions if at not in place))
+        parents = {} if said else names.parents
+        return replace(names, keys=keys, parents=parents, is_long=bool(dimensions))
+
+    def _parents(self, names: Names) -> Names:
+        """Return the names with the parents that are said, the largest first."""
+        said = [at for header in self.choices.parent for at in self._said((header,))]
+        if not said:
+            return names
+        keys = replace(names, keys=tuple(at for at in names.keys if at not in said))
+        chain = [self._place_within(keys, said[-1]), *reversed(said)]
+        place = tuple(chain[:1])
+        return replace(
+            names,
+            keys=tuple(at for at in names.keys if at not in said) or place,
+            parents=dict(itertools.pairwise(chain)),
+            is_long=names.is_long and len(set(names.keys) - set(said)) > 1,
+        )
+
+    def _with_place(self, names: Names) -> Names:
+        """Return the names of rows by the column of places that is said."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        if not said or said[0] in names.keys:
+            return names
+        place = said[0]
+        if names.is_long:
+            return names.called_by(place) if self._is_other_name(place, names) else names
+        parents = {at: to for at, to in names.parents.items() if at == place or to != place}
+        if (key := names.twins.get(place)) in parents:
+            parents[place] = parents[key]
+        twins = {at: to for at, to in names.twins.items() if at != place}
+        constants = tuple(at for at in names.constants if at != place)
+        return replace(names, keys=(place,), parents=parents, twins=twins, constants=constants)
+
+    def _place_within(self, names: Names, parent: int) -> int:
+        """The column of places that are part of those in another: as said, or by their values."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        able = [at for at in names.keys if self._is_within(at, parent)]
+        return (*said, *able, *names.keys[-1:], parent)[0]
+
+    def _is_within(self, inner: int, outer: int) -> bool:
+        """Test whether each text of a column stands beside one text of another."""
+        pairs = self.grid.codes[np.ix_(self.region.body, np.array([inner, outer]))]
+        return len(np.unique(pairs, axis=0)) == len(np.unique(pairs[:, 0]))
+
+    @cached_property
+    def _columns(self) -> dict[int, str]:
+        return column_names(self.headers)
+
+    def _said(self, words: Sequence[str]) -> tuple[int, ...]:
+        return columns_named(self.headers, words)
+
+    def _header(self, at: int) -> str:
+        return self._columns[at]
+
+
+def _without(parents: Mapping[int, int], gone: Set[int]) -> dict[int, int]:
+    """Return parents without some columns: what is part of these is part of what they are of."""
+    found: dict[int, int] = {}
+    for at, above in parents.items():
+        while above in gone and above in parents:
+            above = parents[above]  # noqa: PLW2901 - up the chain
+        if at not in gone and above not in gone:
+            found[at] = above
+    return found
