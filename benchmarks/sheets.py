@@ -49,6 +49,9 @@ BELOW: Final = 5
 #: What rounded counts are multiples of.
 BASE: Final = 3
 
+#: What the row of all places is called: not always what it is.
+WHOLES: Final = ("All places", "Total", "Norfolk", "Westland")
+
 #: Values of features that a column counts, None for all.
 Column = tuple[str | None, ...]
 #: Rows of headers, and what each column counts.
@@ -116,7 +119,8 @@ def draw(kind: str, seed: int) -> Drawn:
         odds *= np.array([a != one[-1] or draws.random() < 0.2 for a, _ in cells]) + 1e-9
         odds /= odds.sum()
     size = draws.integers(30, 400) if kind == "rounded" else draws.integers(8, 120)
-    people = draws.multinomial(draws.integers(5, size, many), odds)
+    least = 0 if kind == "named" else 5
+    people = draws.multinomial(draws.integers(least, size, many), odds)
     rows = _rows(kind, many, draws)
     margins: _Layout = (
         (("Total", *one, *two),),
@@ -125,6 +129,7 @@ def draw(kind: str, seed: int) -> Drawn:
     crossed = _crossed(one, two)
     layouts: dict[str, list[_Layout]] = {
         "margins": [margins],
+        "named": [margins],
         "crossed": [crossed],
         "nobody": [crossed],
         "listed": [((("Total", one[0]),), ((None, None), (one[0], None)))],
@@ -160,7 +165,9 @@ def _rows(
         north, south = tuple(range(cut)), tuple(range(cut, many))
         own = [("North", north), *own[:cut], ("South", south), *own[cut:]]
     if kind != "rounded" and draws.random() < 0.8:
-        own.append(("All places", tuple(range(many))))
+        name = WHOLES[int(draws.integers(len(WHOLES)))] if kind == "named" else WHOLES[0]
+        at = 0 if kind == "named" and draws.random() < 0.5 else len(own)
+        own.insert(at, (name, tuple(range(many))))
     return tuple(own)
 
 
@@ -283,8 +290,20 @@ def sums(drawn: Drawn) -> Iterator[str]:
                 if all(part in names for part in parts):
                     yield f"{name} = {' + '.join(names[part] for part in parts)}"
     for name, places in drawn.rows:
-        if drawn.layout == "listed" and len(places) > 1 and name != "All places":
+        if drawn.layout == "listed" and len(places) > 1 and name not in WHOLES:
             yield f"{name} = {' + '.join(PLACES[i] for i in places)}"
+
+
+def answers(drawn: Drawn) -> list[str]:
+    """Return the flags that say all that adds up in a file by its layout, and what does not."""
+    flags = [word for each in sums(drawn) for word in ("--sum", each)]
+    if len(drawn.tables[0].headers) > 1:
+        flags += ["--total", "All", "--total", "Total"]
+    wholes = [name for name, places in drawn.rows if len(places) == len(drawn.people)]
+    flags += [word for name in wholes for word in ("--total", name)]
+    if not wholes:
+        flags += [word for name, _ in drawn.rows for word in ("--apart", name)]
+    return flags
 
 
 def judge(recon: Recon, drawn: Drawn, folder: Path) -> str:
@@ -294,15 +313,13 @@ def judge(recon: Recon, drawn: Drawn, folder: Path) -> str:
     said = recon(folder, "init", "x.xlsx", "--to", "a.yaml", *drawn.flags)
     if said.ending == "asked":
         ending = "answered"
-        flags = [word for each in sums(drawn) for word in ("--sum", each)]
-        if len(drawn.tables[0].headers) > 1:
-            flags += ["--total", "All", "--total", "Total"]
+        flags = answers(drawn)
         said = recon(folder, "init", "x.xlsx", "--to", "a.yaml", *drawn.flags, *flags)
     if said.ending != "done":
         return "asked" if said.ending == "asked" else "refused"
     if recon(folder, "run", "-c", "a.yaml", "--until", "audit").code:
         return "refused"
-    work = folder / "work" / "x"
+    work = folder / "work" / "a"
     names = json.loads((work / "geounits" / "_names.json").read_text())
     audited = {
         (row["table"], names.get(row["geoid"], "").split(" / ")[-1], row["cell"]): row
@@ -324,7 +341,7 @@ def judge(recon: Recon, drawn: Drawn, folder: Path) -> str:
 
 
 KINDS: Final = (
-    "margins", "crossed", "nobody", "listed", "rounded", "stacked", "beside", "sheets",
+    "margins", "named", "crossed", "nobody", "listed", "rounded", "stacked", "beside", "sheets",
 )  # fmt: skip
 
 
