@@ -151,6 +151,7 @@ class Witness:
         known: Which of the ledger's known solutions.
         columns: Where it differs, rising.
         change: By how much there.
+        steps: How many steps of the ledger's walk come before the difference.
 
     Raises:
         ValueError: When made: not one change for each column.
@@ -159,6 +160,7 @@ class Witness:
     known: int
     columns: IntArray
     change: IntArray
+    steps: int = 0
 
     def __post_init__(self) -> None:
         if self.columns.shape != self.change.shape:
@@ -212,6 +214,8 @@ class Ledger:
         is_endless: Functionals that solutions raise above any number: nothing is asked of their
             greatest values, whose `upper` is no number.
         known: Solutions that witnesses differ from: the first, and those that showed more.
+        walk: Steps from the first solution to others, one after the other: where each differs from
+            the one before, and by how much.
         effort: Deterministic seconds that were spent.
     """
 
@@ -244,31 +248,40 @@ class Ledger:
         self._reasons: dict[tuple[int, int], Reason] = {}
         self._witnesses: dict[tuple[int, int], Witness] = {}
         self.known = [known[0]]
+        self.walk: list[tuple[IntArray, IntArray]] = []
         for solution in known[1:]:
             self.add_solution(solution)
 
     @property
     def is_open_below(self) -> BoolArray:
         """Return a mask of the functionals whose minimum is not known."""
-        is_open: BoolArray = self.lower < self.least
-        return is_open
+        return self.are_open(_ALL)[0]
 
     @property
     def is_open_above(self) -> BoolArray:
         """Return a mask of the functionals whose maximum is not known."""
-        is_open: BoolArray = (self.greatest < self.upper) & ~self.is_endless
-        return is_open
+        return self.are_open(_ALL)[1]
 
     @property
     def is_open_anywhere(self) -> BoolArray:
         """Return a mask of the functionals of which the minimum or the maximum is not known."""
-        return self.is_open_below | self.is_open_above
+        below, above = self.are_open(_ALL)
+        return below | above
 
     @property
     def is_undecided(self) -> BoolArray:
         """Return a mask of the functionals that are not known to vary or to be constant."""
-        undecided: BoolArray = (self.least == self.greatest) & (self.lower < self.upper)
-        return undecided & ~self.is_endless
+        return self.are_undecided(_ALL)
+
+    def are_open(self, k: IntArray | slice) -> tuple[BoolArray, BoolArray]:
+        """Return for some functionals if the minimum, and if the maximum, is not known."""
+        below = self.lower[k] < self.least[k]
+        return below, (self.greatest[k] < self.upper[k]) & ~self.is_endless[k]
+
+    def are_undecided(self, k: IntArray | slice) -> BoolArray:
+        """Return which of some functionals are not known to vary or to be constant."""
+        undecided: BoolArray = (self.least[k] == self.greatest[k]) & (self.lower[k] < self.upper[k])
+        return undecided & ~self.is_endless[k]
 
     def proven(self, functional: int, sign: int) -> int:
         """Return the proven lower bound of a functional, or with sign −1 of its negative."""
@@ -340,8 +353,20 @@ class Ledger:
             witness=self._witnesses.get((functional, sign), _FIRST),
         )
 
+    @property
+    def walked(self) -> IntArray:
+        """Return the last solution of the walk."""
+        return self.solution(Witness(0, _NONE, _NONE, len(self.walk)))
+
+    def step(self, columns: IntArray, change: IntArray) -> Witness:
+        """Walk to a solution that differs from the last of the walk; return it."""
+        self.walk.append((columns, change))
+        return Witness(0, _NONE, _NONE, len(self.walk))
+
     def solution(self, witness: Witness) -> IntArray:
         values = self.known[witness.known].copy()
+        for columns, change in self.walk[: witness.steps]:
+            values[columns] += change
         values[witness.columns] += witness.change
         return values
 
@@ -385,7 +410,8 @@ class Ledger:
             "of_proven": of_proven,
             "of_seen": of_seen,
             **packed("reason", [_vector(why) for why in kept]),
-            **packed("witness", [((each.known,), each.columns, each.change) for each in witnesses]),
+            **packed("step", [((0,), *step) for step in self.walk]),
+            **packed("witness", [((w.known, w.steps), w.columns, w.change) for w in witnesses]),
         }
 
     def take_up(self, state: Arrays) -> None:
@@ -394,7 +420,10 @@ class Ledger:
             setattr(self, name, state[name].copy())
         self.known, self.effort = list(state["known"]), float(state["effort"])
         reasons = [_reason(*each) for each in unpacked("reason", state)]
-        witnesses = [Witness(known, *change) for (known,), *change in unpacked("witness", state)]
+        self.walk = [(columns, change) for _, columns, change in unpacked("step", state)]
+        witnesses = [
+            Witness(known, *change, steps) for (known, steps), *change in unpacked("witness", state)
+        ]
         self._reasons = {(k, sign): reasons[at] for k, sign, at in state["of_proven"].tolist()}
         self._witnesses = {(k, sign): witnesses[at] for k, sign, at in state["of_seen"].tolist()}
 
@@ -407,6 +436,7 @@ def ignore_ledger(ledger: Ledger) -> None:
     """Ignore a ledger."""
 
 
+_ALL: Final = slice(None)
 _NONE: Final = np.empty(0, dtype=np.int64)
 #: The first known solution itself.
 _FIRST: Final = Witness(0, _NONE, _NONE)

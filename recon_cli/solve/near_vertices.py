@@ -137,6 +137,23 @@ class BlockView:
             up=np.where(self.is_open[columns], FREE, upper),
         )
 
+    def inner(self, known: IntArray, total: IntArray, columns: IntArray) -> IntegerProgram:
+        """Restrict the program to some variables, with the others as in a known solution.
+
+        Args:
+            known: The solution.
+            total: Values of the rows in it.
+            columns: The variables, rising.
+        """
+        A, rows = self._part(columns)
+        others = total[rows] - A @ known[columns]
+        least, most = (
+            ends[rows] - others
+            for ends in (self.program.constraints.least, self.program.constraints.most)
+        )
+        constraints = LinearConstraints(A, least, most)
+        return IntegerProgram(constraints, self.program.lower[columns], self.program.upper[columns])
+
     def relaxed(self, columns: IntArray) -> IntegerProgram:
         """Restrict the program to some variables, with the others free within their bounds."""
         program = self.program

@@ -21,7 +21,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.ledger import Arrays, Ledger, OnLedger, Witness, ignore_ledger
-from recon_cli.model.program import IntegerProgram, connected_parts, connected_subset, fix_others
+from recon_cli.model.program import IntegerProgram, connected_parts, connected_subset
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.ends import confirm_bound
 from recon_cli.solve.joined_changes import BlockChanges
@@ -207,7 +207,7 @@ class _Search:
         watch: OnLedger = ignore_ledger,
         keeper: Keeper | None = None,
     ) -> None:
-        program, known = ledger.program, ledger.known[0]
+        program, known = ledger.program, ledger.walked
         self.program = program
         self.ledger = ledger
         self.effort = replace(effort, limit=effort.limit + ledger.effort)
@@ -265,7 +265,7 @@ class _Search:
     def _digest(self) -> str:
         """Return a digest of the questions and of the initial solution."""
         rows, C = self.program.constraints, self.C
-        of = hashlib.sha256(f"{self.effort} {[len(blocks) for blocks in self.levels]}".encode())
+        of = hashlib.sha256(f"walk {self.effort} {[len(blocks) for blocks in self.levels]}".encode())
         for each in (rows.A, C):
             for array in (each.indptr, each.indices, each.data):
                 of.update(array.astype(np.int64).tobytes())
@@ -303,7 +303,7 @@ class _Search:
             columns = blocks[at]
             entry = slice(inside.indptr[at], inside.indptr[at + 1])
             k = np.sort(inside.indices[entry][inside.data[entry] == size[inside.indices[entry]]])
-            if self.ledger.is_open_anywhere[k].any() and self.left > 0:
+            if self._is_wanted(k, only_undecided=False).any() and self.left > 0:
                 yield _Asked(at, columns, k.astype(np.int64))
                 self.pause(at + 1)
 
@@ -329,23 +329,23 @@ class _Search:
     def explore(self, level: int, *, only_undecided: bool = False) -> None:
         """Walk to vertices of each block for random costs, with the others fixed."""
         for asked in self.asked(level):
-            wanted = self._is_wanted(only_undecided=only_undecided)[asked.functionals]
+            wanted = self._is_wanted(asked.functionals, only_undecided=only_undecided)
             if wanted.any():
                 self._explore(replace(asked, functionals=asked.functionals[wanted]))
         self.base = len(self.ledger.known)
-        self.ledger.known.append(self.known)
+        self.ledger.known.append(self.known.copy())
 
     def _explore(self, asked: _Asked) -> None:
         """Walk to vertices of one block, each from scratch: faster than from the last basis."""
         k, ledger = asked.functionals, self.ledger
-        inner = fix_others(self.program, asked.columns, self.known)
-        relaxation = LinearRelaxation(inner.program)
-        C = sparse.csr_array(self.C[k][:, asked.columns])
+        inner = self.view.inner(self.known, self.total, asked.columns)
+        relaxation = LinearRelaxation(inner)
+        C = self.inside(asked)
         vertices = dry = closed = 0
         left = self._open_ends(k)
         while left and dry < _DRY and self.left > 0 and (vertices < _EXPLORED or closed >= _WORTH):
             relaxation.begin_anew()
-            low, high = ledger.is_open_below[k], ledger.is_open_above[k]
+            low, high = ledger.are_open(k)
             either = self.random.choice([-1.0, 1.0], len(k))
             sign = np.where(low & high, either, np.where(low, 1.0, np.where(high, -1.0, 0.0)))
             cost = C.T @ (sign * self.random.uniform(0.2, 1, len(k)))
@@ -353,7 +353,7 @@ class _Search:
             ledger.effort += vertex.deterministic_time
             if not len(vertex.values):
                 return
-            values = inner.program.rounded(vertex.values)
+            values = inner.rounded(vertex.values)
             is_new = len(values) and self._walk(asked.columns, values - self.known[asked.columns])
             dry = 0 if is_new else dry + 1
             vertices += 1
@@ -361,18 +361,30 @@ class _Search:
             closed, left = left - now, now
 
     def _open_ends(self, k: IntArray) -> int:
-        low, high = self.ledger.is_open_below[k], self.ledger.is_open_above[k]
+        low, high = self.ledger.are_open(k)
         return int(np.count_nonzero(low) + np.count_nonzero(high))
 
     def _walk(self, columns: IntArray, change: IntArray) -> bool:
         """Move the centre to another solution; return whether it has any new value."""
         moved = np.flatnonzero(change)
+        if not len(moved):
+            return False
         at, step = columns[moved], change[moved]
-        self.known = self.known.copy()
         self.known[at] += step
-        self.total = self.total + self.view.by_column[:, at] @ step
-        self.values = self.values + self.C_by_column[:, at] @ step
-        return self.ledger.see(self.values, Witness.of(0, self.known - self.ledger.known[0]))
+        for values, effects in ((self.total, self.view.by_column), (self.values, self.C_by_column)):
+            entries = effects[:, at]
+            np.add.at(
+                values, entries.indices, entries.data * np.repeat(step, np.diff(entries.indptr))
+            )
+        touched = np.unique(entries.indices).astype(np.int64)
+        return self.ledger.see(self.values[touched], self.ledger.step(at, step), touched)
+
+    def inside(self, asked: _Asked) -> sparse.csr_array:
+        """Return sparse (functionals × block's variables), of what is asked about one block."""
+        C = sparse.csr_array(self.C[asked.functionals])
+        columns = np.searchsorted(asked.columns, C.indices)
+        shape = (C.shape[0], len(asked.columns))
+        return sparse.csr_array((C.data, columns, C.indptr), shape=shape)
 
     def reach_ends(self, level: int, *, only_undecided: bool = False) -> None:
         """Find a proof and a solution for every open end of the blocks of a level.
@@ -383,9 +395,8 @@ class _Search:
         for asked in self.asked(level):
             after: int | None = self._asked_last(asked.number)
             while after is not None:
-                wanted = self._is_wanted(only_undecided=only_undecided)
                 k = asked.functionals[asked.functionals > after]
-                k = k[wanted[k]]
+                k = k[self._is_wanted(k, only_undecided=only_undecided)]
                 if not len(k):
                     break
                 rest = replace(asked, functionals=k)
@@ -396,9 +407,12 @@ class _Search:
         if self.is_due:
             self._show(_Place(self._step + 1))
 
-    def _is_wanted(self, *, only_undecided: bool) -> BoolArray:
-        """Return a mask of the functionals in question."""
-        return self.ledger.is_undecided if only_undecided else self.ledger.is_open_anywhere
+    def _is_wanted(self, k: IntArray, *, only_undecided: bool) -> BoolArray:
+        """Return which of some functionals are in question."""
+        if only_undecided:
+            return self.ledger.are_undecided(k)
+        below, above = self.ledger.are_open(k)
+        return below | above
 
     def settle(self, *, only_undecided: bool) -> None:
         """Settle the rest by two engines: whether functionals vary, or any end in small parts."""
@@ -409,7 +423,8 @@ class _Search:
         size = np.bincount(part)
         if self._step != self._begin.step or not len(self._worth):
             most = _LARGE if only_undecided else _SMALL
-            wanted = self._is_wanted(only_undecided=only_undecided)
+            every = np.arange(len(part_of_functional))
+            wanted = self._is_wanted(every, only_undecided=only_undecided)
             self._worth = wanted & (size[part_of_functional] <= most)
         worth = np.flatnonzero(self._worth)
         for k in worth[worth > self._asked_last(0)].tolist():
@@ -446,16 +461,19 @@ class _Reach:
         self.search, self.ledger, self.number = search, search.ledger, asked.number
         self.k = asked.functionals
         self.block: Block = search.view.around(search.known, search.total, asked.columns)
-        every = sparse.csc_array(search.C_by_column[:, asked.columns])
-        self.touched = np.unique(every.indices).astype(np.int64)
-        self.every = sparse.csr_array(sparse.csr_array(every)[self.touched])
+        every = search.C_by_column[:, asked.columns]
+        touched, at = np.unique(every.indices, return_inverse=True)
+        self.touched = touched.astype(np.int64)
+        self.every = sparse.csc_array(
+            (every.data, at.ravel(), every.indptr), shape=(len(touched), len(asked.columns))
+        )
         values = search.values[self.k]
         short = (
             np.maximum(values - self.ledger.lower[self.k], 0),
             np.maximum(self.ledger.upper[self.k] - values, 0),
         )
-        asked_here = sparse.csr_array(search.C[self.k][:, asked.columns])
-        self.near = NearVertices(self.block, asked_here, short)
+        self.functionals = search.inside(asked)
+        self.near = NearVertices(self.block, self.functionals, short)
 
     def run(self, *, only_undecided: bool) -> int | None:
         """Process one functional after the other, until the next pause.
@@ -468,7 +486,7 @@ class _Reach:
             for sign in (1, -1):
                 if not only_undecided:
                     self._end(place, k, sign)
-                elif self.ledger.is_undecided[k]:
+                elif self.ledger.are_undecided(slice(k, k + 1)).any():
                     # One step is enough, and takes a fraction of the pivots.
                     self._end(place, k, sign, most=1)
             if self.search.is_due:
@@ -490,7 +508,7 @@ class _Reach:
                 return
             change = np.rint(vertex.change).astype(np.int64)
             reached = self._try(change)
-            functional = sign * self.ledger.coefficients(k)[self.block.columns]
+            functional = sign * self.functionals[[place]].toarray()[0]
             best = float(functional @ vertex.change)
             if best > sign * goal + WHOLE:
                 wanted = int(np.ceil(best - WHOLE))
