@@ -4,10 +4,6 @@ Made-up schools, ten to a district (`benchmarks.office.publication`), are suppre
 `recon protect suppress`, and the audit decides every suppressed count from what is published.
 Districts' sums are published; with ``--national`` those of all districts, too, which make one
 region of the country. CPU seconds are of whole commands with all workers.
-
-``--groups N`` audits N of the groups in which a large region is suppressed, evenly drawn, each with
-its own sums in place of the nation's: who knows these, too, knows more, so what is safe from him is
-safe. One audit of all holds a few thousand schools.
 """
 
 from __future__ import annotations
@@ -31,50 +27,12 @@ from benchmarks.machine import (
     say,
 )
 from benchmarks.office.publication import BELOW, SCHOOLS, write
-from recon_cli.api import audit_counts, publish
-from recon_cli.capabilities.protect.counts import count_records, tidy_counts
-from recon_cli.capabilities.suppress.groups import groups_of
-from recon_cli.capabilities.suppress.primary import PrimaryRules
-from recon_cli.capabilities.suppress.suppression import suppression_protection
-from recon_cli.schema import Release
 
 _KEY = ["geoid", "table", "cell"]
 
 
-def audited_groups(
-    release: Release, folder: Path, published: pl.DataFrame, number: int
-) -> pl.DataFrame:
-    """Audit some groups of a nation, each as if it were the nation.
-
-    Args:
-        folder: Has the records.
-        published: Its counts, null where they are suppressed.
-        number: How many groups.
-    """
-    truth = count_records(release, pl.read_csv(folder / "records.csv", infer_schema=False))
-    hidden = published.filter(pl.col("count").is_null()).select(*_KEY, hidden=True)
-    groups = list(groups_of(release, truth, hidden.select(_KEY).clear()))
-    law = suppression_protection(PrimaryRules(BELOW))
-    found = []
-    for at in range(0, len(groups), -(-len(groups) // number)):
-        part, coarse = groups[at].truth, groups[at].coarse
-        shown = part.counts.rename({"count": "true"}).join(hidden, on=_KEY, how="left")
-        shown = shown.with_columns(
-            count=pl.when(pl.col("hidden").is_null()).then("true"),
-            level=release.geography.level_names(pl.col("geoid")),
-        )
-        public = publish(release, tidy_counts(part, shown), protection=law)
-        audit = audit_counts(release, public)
-        found.append(audit.filter(~pl.col("geoid").is_in(coarse)))
-        say(groups[at].name, found[-1].height, 0)
-    return pl.concat(found)
-
-
-def measure(schools: int, folder: Path, *, is_national: bool, groups: int = 0) -> Record:
+def measure(schools: int, folder: Path, *, is_national: bool) -> Record:
     """Suppress and audit some schools: what it takes, and how many counts are safe.
-
-    Args:
-        groups: Audit so many groups; 0: all at once.
 
     Raises:
         SystemExit: A small count is recovered or narrowed.
@@ -93,13 +51,10 @@ def measure(schools: int, folder: Path, *, is_national: bool, groups: int = 0) -
             ("suppress", ("protect", "suppress")),
             ("ingest", ("ingest",)),
             ("audit", ("audit",)),
-        )[: 1 if groups else 3]
+        )
     }
     published = pl.read_parquet(folder / "work" / "suppressed" / "**" / "*.parquet")
-    if groups:
-        found = audited_groups(office.release(), folder, published, groups)
-    else:
-        found = pl.read_parquet(folder / "work" / "audit" / "**" / "*.parquet")
+    found = pl.read_parquet(folder / "work" / "audit" / "**" / "*.parquet")
     exact = pl.read_csv(folder / "exact.csv", schema_overrides={"cell": pl.Int16})
     small = exact.filter(pl.col("count").is_between(1, BELOW - 1))
     primary = found.join(small, on=_KEY, how="semi")
@@ -128,16 +83,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("schools", type=int, nargs="+")
     parser.add_argument("--national", action="store_true", help="publish national sums, too")
-    parser.add_argument("--groups", type=int, default=0, help="audit so many groups; default all")
     parser.add_argument("--reference", action="store_true", help="keep the figures in git")
     options = parser.parse_args(arguments)
     facts = {**circumstances(), "loop_seconds": loop_seconds()}
     figures: Record = {}
     for schools in options.schools:
         with tempfile.TemporaryDirectory() as scratch:
-            record = measure(
-                schools, Path(scratch), is_national=options.national, groups=options.groups
-            )
+            record = measure(schools, Path(scratch), is_national=options.national)
         figures[str(schools)] = record
     name = "schools" + "-national" * options.national
     keep(name, facts, figures, folder=REFERENCE if options.reference else RESULTS)

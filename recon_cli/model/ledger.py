@@ -43,7 +43,7 @@ class Grounds(Enum):
 GROUNDS: Final = tuple(Grounds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Combination:
     """A linear combination of the rows of a program: Eq. (dual) of docs/method.md.
 
@@ -143,7 +143,7 @@ class Confirmation:
 Reason = Combination | Cases | Confirmation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Witness:
     """A solution, stored as its difference from a known one.
 
@@ -422,7 +422,8 @@ class Ledger:
         reasons = [_reason(*each) for each in unpacked("reason", state)]
         self.walk = [(columns, change) for _, columns, change in unpacked("step", state)]
         witnesses = [
-            Witness(known, *change, steps) for (known, steps), *change in unpacked("witness", state)
+            Witness(known, columns, change, steps)
+            for (known, steps), columns, change in unpacked("witness", state)
         ]
         self._reasons = {(k, sign): reasons[at] for k, sign, at in state["of_proven"].tolist()}
         self._witnesses = {(k, sign): witnesses[at] for k, sign, at in state["of_seen"].tolist()}
@@ -486,5 +487,6 @@ def _numbered(of_end: Mapping[tuple[int, int], _Each]) -> tuple[list[_Each], Int
     """Return the distinct things, and a row for each end: functional, sign and number."""
     distinct = {id(each): each for each in of_end.values()}
     number = {key: at for at, key in enumerate(distinct)}
-    rows = [(*end, number[id(each)]) for end, each in of_end.items()]
-    return list(distinct.values()), np.array(rows, dtype=np.int64).reshape(-1, 3)
+    rows = (at for end, each in of_end.items() for at in (*end, number[id(each)]))
+    found = np.fromiter(rows, dtype=np.int64, count=3 * len(of_end))
+    return list(distinct.values()), found.reshape(-1, 3)

@@ -108,7 +108,7 @@ class PieceCheckpoint(Checkpoint):
             files.remove(self._home)
 
     def _write(self, name: str, data: bytes) -> None:
-        files.write_bytes(self._home / name, files.digest(data).encode() + data)
+        files.write_bytes(self._home / name, files.digest(data).encode(), data)
 
     def _read(self, name: str) -> bytes | None:
         path = self._home / name

@@ -7,6 +7,7 @@ functionals of other blocks often provide it, one or two at a time, without a fu
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +45,7 @@ class BlockChanges:
             change: By how much each.
         """
         if len(columns):
-            key = columns.tobytes() + change.tobytes()
+            key = hashlib.blake2b(columns.tobytes() + change.tobytes(), digest_size=16).digest()
             self._changes.setdefault(key, (block, columns, change))
 
     def state(self) -> Arrays:
@@ -99,16 +100,15 @@ class _Changes:
 
     Attributes:
         variables: Sparse (changes × variables).
-        rows: Sparse (changes × rows): what each adds.
-        functionals: Sparse (changes × functionals), likewise.
+        functionals: Sparse (changes × functionals): what each adds.
         low: How far each row can decrease.
         high: How far it can increase.
     """
 
     block: IntArray
     variables: sparse.csr_array
-    rows: sparse.csr_array
     functionals: sparse.csr_array
+    program: IntegerProgram
     low: IntArray
     high: IntArray
 
@@ -123,20 +123,19 @@ class _Changes:
         at = np.concatenate([columns for _, columns, _ in changes])
         shape = (len(changes), program.shape[1])
         variables = sparse.csr_array((data, at, np.cumsum([0, *sizes])), shape=shape)
-        A, C = program.constraints.A, ledger.functionals
-        rows = sparse.csr_array(variables @ sparse.csr_array(A.T))
-        functionals = sparse.csr_array(variables @ sparse.csr_array(C.T))
-        for each in (rows, functionals):
-            each.eliminate_zeros()
-            each.sort_indices()
         return cls(
             np.array([block for block, _, _ in changes]),
             variables,
-            rows,
-            functionals,
+            _added(variables, ledger.functionals),
+            program,
             program.constraints.least - total,
             program.constraints.most - total,
         )
+
+    @cached_property
+    def rows(self) -> sparse.csr_array:
+        """Return sparse (changes × rows): what each adds. Mostly no change is worth completing."""
+        return _added(self.variables, self.program.constraints.A)
 
     @cached_property
     def _by_row(self) -> sparse.csc_array:
@@ -212,6 +211,14 @@ class _Changes:
         rows = self.rows.indices[entry].astype(np.int64)
         more = self._missed(rows, moved[rows] + self.rows.data[entry]) - missed[rows]
         return np.add.reduceat(more, ends - sizes), int(ends[-1])
+
+
+def _added(variables: sparse.csr_array, sums: sparse.csr_array) -> sparse.csr_array:
+    """Return sparse (changes × sums): what changes of variables add to sums of them."""
+    added = sparse.csr_array(variables @ sparse.csr_array(sums.T))
+    added.eliminate_zeros()
+    added.sort_indices()
+    return added
 
 
 def _sum(matrix: sparse.csr_array, rows: IntArray) -> tuple[IntArray, IntArray]:

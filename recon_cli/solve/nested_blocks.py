@@ -3,7 +3,7 @@
 A block is a set of variables, such as the cells of a unit, of a district, of a region. With all
 other blocks free within their bounds its rows prove; with all others fixed at a known solution its
 solutions are solutions of the whole. A bound is exact where the two meet, and only the rest goes to
-the next larger blocks. Two engines come last.
+the next larger blocks. Where no vertex is whole, two engines are asked, of a block as of the whole.
 """
 
 from __future__ import annotations
@@ -40,8 +40,12 @@ _DRY = 2
 _ATTEMPTS = 3
 #: Deterministic seconds between two moments at which a search is shown, kept and taken up again.
 _TOLD = 0.25
-#: Deterministic seconds of an engine for one end.
-_ENGINE = 2.0
+#: Deterministic seconds for each functional between two moments at which all of them are shown.
+_SHOWN = 4e-6
+#: Variables for which an effort is meant: blocks of more get more together, in proportion.
+_AT_ONCE = 50_000
+#: Deterministic seconds of an engine for one end; and in a block, where most take a hundredth.
+_ENGINE, _BRIEF = 2.0, 0.1
 #: Variables of a part up to which engines are asked for every open end.
 _SMALL = 400
 #: The same where it is not known whether a functional varies: setting up takes seconds beyond.
@@ -80,22 +84,24 @@ def find_ends(
         known: A solution.
         levels: From fine to coarse, the blocks of each level, each its variables, rising. The last
             level has one block with all of them.
-        effort: Its limit is for everything together.
+        effort: Its limit is for everything together; blocks of a large program get more.
         is_endless: Variables that solutions raise above any number, and with them what counts
             them; their upper ends are `OPEN`. None: there are none.
         watch: Is shown the ledger every few blocks.
         keeper: Keeps the search as often.
     """
     ledger = _ledger(program, functionals, known, is_endless)
-    search = _Search(ledger, levels, effort, watch, keeper)
+    search = _Search(ledger, levels, effort, watch, keeper, more=_more(program))
     coarser = range(1, len(levels))
+    # What units alone settle a district settles as quickly.
+    units = () if levels[1:-1] else (partial(search.reach_ends, 0), search.join)
     search.run(
         [
             partial(search.explore, min(1, len(levels) - 1)),
-            partial(search.reach_ends, 0),
+            *units,
             # First whether each functional varies at all; then how far.
-            *(partial(search.reach_ends, level, only_undecided=True) for level in coarser),
-            *(partial(search.reach_ends, level) for level in coarser),
+            *search.through(coarser, only_undecided=True),
+            *search.through(coarser, only_undecided=False),
             partial(search.settle, only_undecided=True),
             partial(search.settle, only_undecided=False),
         ]
@@ -114,15 +120,22 @@ def find_settled(
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
     """Find which functionals are constant in all solutions; as `find_ends`, without bounds."""
-    search = _Search(_ledger(program, functionals, known, is_endless), levels, effort, watch)
+    ledger = _ledger(program, functionals, known, is_endless)
+    search = _Search(ledger, levels, effort, watch, more=_more(program))
     dry = 0
     while dry < _DRY and (left := np.count_nonzero(search.ledger.is_undecided)) > _FEW:
         search.explore(min(1, len(levels) - 1), only_undecided=True)
         dry = 0 if np.count_nonzero(search.ledger.is_undecided) < left else dry + 1
     for level in range(len(levels)):
         search.reach_ends(level, only_undecided=True)
+        search.join()
     search.settle(only_undecided=True)
     return search.ledger
+
+
+def _more(program: IntegerProgram) -> float:
+    """Return how many times the effort the blocks of a program get together."""
+    return max(1.0, program.shape[1] / _AT_ONCE)
 
 
 def _ledger(
@@ -172,6 +185,7 @@ def reach_in_blocks(
     search.explore(min(1, len(levels) - 1))
     for level in range(len(levels)):
         search.reach_ends(level)
+        search.join()
 
 
 class _Place(NamedTuple):
@@ -206,11 +220,14 @@ class _Search:
         effort: Effort,
         watch: OnLedger = ignore_ledger,
         keeper: Keeper | None = None,
+        *,
+        more: float = 1.0,
     ) -> None:
         program, known = ledger.program, ledger.walked
         self.program = program
         self.ledger = ledger
         self.effort = replace(effort, limit=effort.limit + ledger.effort)
+        self._limit, self._more = self.effort.limit, more
         self.levels = levels
         self.known = known
         self.base = 0
@@ -222,6 +239,7 @@ class _Search:
         self.random = np.random.default_rng(effort.seed)
         self.changes = BlockChanges()
         self._watch, self._keeper, self._shown_at = watch, keeper, ledger.effort
+        self._watched_at = ledger.effort
         self._step, self._begin = -1, _Place(0)
         self._worth: BoolArray = np.empty(0, dtype=bool)
 
@@ -265,7 +283,9 @@ class _Search:
     def _digest(self) -> str:
         """Return a digest of the questions and of the initial solution."""
         rows, C = self.program.constraints, self.C
-        of = hashlib.sha256(f"walk {self.effort} {[len(blocks) for blocks in self.levels]}".encode())
+        of = hashlib.sha256(
+            f"walk {self.effort} {[len(blocks) for blocks in self.levels]}".encode()
+        )
         for each in (rows.A, C):
             for array in (each.indptr, each.indices, each.data):
                 of.update(array.astype(np.int64).tobytes())
@@ -284,11 +304,13 @@ class _Search:
 
     @property
     def left(self) -> float:
-        """Return the remaining deterministic seconds."""
-        return self.effort.limit - self.ledger.effort
+        """Return the remaining deterministic seconds, of the present level."""
+        return self._limit - self.ledger.effort
 
     def asked(self, level: int) -> Iterator[_Asked]:
         """Yield the blocks of a level with an open end."""
+        is_whole = level == len(self.levels) - 1
+        self._limit = self.effort.limit * (1.0 if is_whole else self._more)
         support = sparse.csr_array(
             (np.ones(self.C.nnz, dtype=np.int64), self.C.indices, self.C.indptr), shape=self.C.shape
         )
@@ -323,7 +345,9 @@ class _Search:
 
     def _show(self, place: _Place) -> None:
         self._shown_at = self.ledger.effort
-        self._watch(self.ledger)
+        if self._shown_at >= self._watched_at + _SHOWN * len(self.values):
+            self._watched_at = self._shown_at
+            self._watch(self.ledger)
         self._keep(place)
 
     def explore(self, level: int, *, only_undecided: bool = False) -> None:
@@ -402,6 +426,11 @@ class _Search:
                 rest = replace(asked, functionals=k)
                 # Begun anew after every pause, a block does not depend on what was before.
                 after = _Reach(self, rest).run(only_undecided=only_undecided)
+        if self.is_due:
+            self._show(_Place(self._step + 1))
+
+    def join(self) -> None:
+        """Put the changes of blocks together that were found so far, and drop them."""
         self.changes.join(self.ledger, self.base, self.total, self.values, self.left)
         self.changes = BlockChanges()
         if self.is_due:
@@ -414,8 +443,42 @@ class _Search:
         below, above = self.ledger.are_open(k)
         return below | above
 
+    def through(
+        self, levels: Sequence[int], *, only_undecided: bool
+    ) -> Iterator[Callable[[], None]]:
+        """Yield the steps of some levels: blocks by vertices, then by engines, then joined changes.
+
+        Engines are asked of the whole by `settle`.
+        """
+        for level in levels:
+            yield partial(self.reach_ends, level, only_undecided=only_undecided)
+            if level < len(self.levels) - 1:
+                yield partial(self.ask_engines, level, only_undecided=only_undecided)
+            yield self.join
+
+    def ask_engines(self, level: int, *, only_undecided: bool) -> None:
+        """Ask engines for the open ends of small blocks, whose vertices are not whole.
+
+        With all others fixed a solution of the block is one of the whole; with all others free what
+        two engines rule out in the block is ruled out in the whole.
+        """
+        for asked in self.asked(level):
+            k = asked.functionals[self._is_wanted(asked.functionals, only_undecided=only_undecided)]
+            if not len(k) or len(asked.columns) > _LARGE:
+                continue
+            rest, columns = replace(asked, functionals=k), asked.columns
+            fixed = self.view.inner(self.known, self.total, columns)
+            free = None if self.view.is_open.any() else self.view.relaxed(columns)
+            C = self.inside(rest)
+            for place, end in enumerate(k.tolist()):
+                for sign in (1, -1):
+                    self._optimise((fixed, free), columns, C[[place]], (end, sign), _BRIEF)
+
     def settle(self, *, only_undecided: bool) -> None:
         """Settle the rest by two engines: whether functionals vary, or any end in small parts."""
+        self._limit = self.effort.limit
+        if self.left <= 0:
+            return
         part_of_row, part = connected_parts(
             sparse.csr_array(sparse.vstack([self.program.constraints.A, self.C]))
         )
@@ -430,28 +493,45 @@ class _Search:
         for k in worth[worth > self._asked_last(0)].tolist():
             columns = np.flatnonzero(part == part_of_functional[k])
             inside = connected_subset(self.program, columns).program
+            # An engine takes an open end for a number: what it finds is a solution, and no proof.
+            proving = inside if (inside.upper < OPEN).all() else None
+            row = sparse.csr_array(self.C[[k]][:, columns])
             for sign in (1, -1):
-                self._optimise(inside, columns, k, sign)
+                self._optimise((inside, proving), columns, row, (k, sign), _ENGINE)
             self.pause(0, k)
 
-    def _optimise(self, part: IntegerProgram, columns: IntArray, k: int, sign: int) -> None:
-        """Minimise ``sign`` times a functional by CP-SAT; SCIP must agree on the bound."""
-        ledger = self.ledger
-        if not ledger.is_open(k, sign) or self.left <= 0:
-            return
-        row = sparse.csr_array(self.C[[k]][:, columns])
+    def _optimise(
+        self,
+        programs: tuple[IntegerProgram, IntegerProgram | None],
+        columns: IntArray,
+        row: sparse.csr_array,
+        end: tuple[int, int],
+        limit: float,
+    ) -> None:
+        """Minimise ``sign`` times a functional by CP-SAT; SCIP must agree on the bound.
+
+        Args:
+            programs: One whose solutions, with all others as they are known, are ones of the whole,
+                and one that all solutions of the whole meet; None where nothing can be proven.
+            row: Sparse (1 × columns): the functional.
+            end: Its number, and the sign.
+            limit: Deterministic seconds of each.
+        """
+        ledger, (k, sign) = self.ledger, end
+        inner, outer = programs
         functional = sign * row.toarray()[0]
-        effort = replace(self.effort, limit=min(_ENGINE, self.left))
-        answer = maximize(part, -functional, effort, self.known[columns])
-        ledger.effort += answer.deterministic_time
-        if len(answer.values):
-            change = answer.values - self.known[columns]
-            witness = Witness.of(self.base, change, columns)
-            ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
-        # An engine takes an open end for a number: what it finds is a solution, and no proof.
-        is_bounded = bool((part.upper < OPEN).all())
-        if is_bounded and answer.status is Status.OPTIMAL:
-            confirm_bound(ledger, part, row, (k, sign), -answer.bound)
+        for program in (inner,) if outer is None or outer is inner else (inner, outer):
+            if not ledger.is_open(k, sign) or self.left <= 0:
+                return
+            effort = replace(self.effort, limit=min(limit, self.left))
+            answer = maximize(program, -functional, effort, self.known[columns])
+            ledger.effort += answer.deterministic_time
+            if program is inner and len(answer.values):
+                change = answer.values - self.known[columns]
+                witness = Witness.of(self.base, change, columns)
+                ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
+            if program is outer and answer.status is Status.OPTIMAL:
+                confirm_bound(ledger, program, row, end, -answer.bound)
 
 
 class _Reach:

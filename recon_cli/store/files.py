@@ -167,14 +167,14 @@ def remove_unfinished(path: Path) -> None:
             aside.unlink(missing_ok=True)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file atomically and durably.
+def write_bytes(path: Path, *data: bytes) -> None:
+    """Write a file of some parts atomically and durably.
 
     Raises:
         StageError: It cannot be written.
     """
-    with written_whole(path) as aside:
-        aside.write_bytes(data)
+    with written_whole(path) as aside, aside.open("wb") as file:
+        file.writelines(data)
 
 
 def write_named(path: Path, data: bytes) -> None:

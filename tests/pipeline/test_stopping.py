@@ -71,12 +71,12 @@ def ended_after(writes: int, how: BaseException) -> Iterator[None]:
     made: list[str] = []
     whole = files.write_bytes
 
-    def write_bytes(path: Path, data: bytes) -> None:
+    def write_bytes(path: Path, *data: bytes) -> None:
         if path.parent.parent.name == "begun":
             if len(made) == writes:
                 raise how
             made.append(path.name)
-        whole(path, data)
+        whole(path, *data)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "write_bytes", write_bytes)

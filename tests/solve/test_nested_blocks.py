@@ -13,11 +13,12 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.ledger import Arrays, Combination, Ledger, Witness
+from recon_cli.model.ledger import Arrays, Combination, Confirmation, Ledger, Witness
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve import nested_blocks
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_nested
+from recon_cli.solve.near_vertices import NearVertex, NearVertices
 from recon_cli.solve.nested_blocks import find_ends, reach_in_blocks
 
 Levels = tuple[tuple[IntArray, ...], ...]
@@ -128,6 +129,79 @@ def test_vertices_are_taken_as_long_as_they_close_ends(monkeypatch: pytest.Monke
     assert (ledger.upper == size).all()
     assert nested_blocks._EXPLORED < asked < 3 * size
     ledger.recheck()
+
+
+def districts(number: int, size: int = 2) -> tuple[IntegerProgram, sparse.csr_array, Levels]:
+    """Districts of five cells, of which no two, or no more, are filled; two have halves as vertex.
+
+    Returns:
+        The program, the sum of each district, and the blocks.
+    """
+    chosen = itertools.combinations(range(5), size)
+    pairs = np.array([np.isin(np.arange(5), each) for each in chosen])
+    ones = np.ones(5 * number, dtype=np.int64)
+    of_districts = np.kron(np.eye(number, dtype=np.int64), pairs.astype(np.int64))
+    A = sparse.csr_array(np.vstack([of_districts, ones]))
+    most = np.append(np.ones(A.shape[0] - 1, dtype=np.int64), 4 * number)
+    program = IntegerProgram(LinearConstraints(A, 0 * most, most), 0 * ones, ones)
+    sums = sparse.csr_array(np.eye(number, dtype=np.int64).repeat(5, axis=1))
+    cells = np.arange(5 * number)
+    levels = tuple(np.split(cells, 5 * number)), tuple(np.split(cells, number)), (cells,)
+    return program, sums, levels
+
+
+def test_engines_prove_of_a_district_what_no_vertex_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nested_blocks._Search, "settle", lambda *_, **__: None)
+    program, sums, levels = districts(3)
+    ledger = find_ends(program, sums, np.zeros(15, dtype=np.int64), levels, Effort(1, 10.0))
+    ledger.recheck()
+    assert ledger.upper.tolist() == ledger.greatest.tolist() == [1, 1, 1]
+    assert isinstance(ledger.end(0, -1).why, Confirmation)
+
+
+def test_engines_find_solutions_of_a_district_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nested_blocks._Search, "settle", lambda *_, **__: None)
+    monkeypatch.setattr(NearVertices, "reach", lambda *_: NearVertex(np.empty(0), np.empty(0), 0.0))
+    monkeypatch.setattr(nested_blocks, "_EXPLORED", 0)
+    program, sums, levels = districts(2)
+    ledger = find_ends(program, sums, np.zeros(10, dtype=np.int64), levels, Effort(1, 10.0))
+    ledger.recheck()
+    assert ledger.greatest.tolist() == [1, 1]
+
+
+def test_what_is_kept_of_a_walk_grows_with_the_region_alone() -> None:
+    sizes = []
+    for number in (10, 40):
+        program, sums, levels = districts(number, 5)
+        known = np.zeros(5 * number, dtype=np.int64)
+        ledger = find_ends(program, sums, known, levels, Effort(1, 10.0))
+        assert not ledger.is_open_anywhere.any()
+        assert len(ledger.walk) >= number
+        ledger.recheck()
+        sizes.append(sum(array.size for array in ledger.state().values()))
+    assert sizes[1] < 5 * sizes[0]
+
+
+def test_a_second_search_walks_on_from_the_first() -> None:
+    program, _, functionals, blocks = nested(4)
+    ledger = Ledger(program, sparse.csr_array(functionals), [nested(4)[1][0]])
+    for seed in range(3):
+        reach_in_blocks(ledger, blocks, Effort(seed, 100.0))
+        assert program.is_feasible(ledger.walked)
+    ledger.recheck()
+
+
+def test_districts_of_a_large_region_get_more_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nested_blocks._Search, "_optimise", lambda *_: None)
+    program, sums, levels = districts(40, 5)
+    known, found = np.zeros(200, dtype=np.int64), []
+    enough = find_ends(program, sums, known, levels, Effort(1, 10.0)).effort
+    for variables in (200, 20):
+        monkeypatch.setattr(nested_blocks, "_AT_ONCE", variables)
+        ledger = find_ends(program, sums, known, levels, Effort(1, enough / 5))
+        ledger.recheck()
+        found.append(np.count_nonzero(ledger.is_open_anywhere))
+    assert found[0] > found[1] == 0
 
 
 def one_row() -> Ledger:

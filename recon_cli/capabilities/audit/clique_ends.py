@@ -135,6 +135,8 @@ def clique_ends(
         tell(replace(found, upper=upper, greatest=greatest))
 
     ends = SummedEnds(counted, bounds.lower, bounds.free, bounds.upper)
+    # Of a nation's system the searches need their parts alone, and memory.
+    del propagated, system, rows, counted
     for part, find in found:
         ends.add(part, find, on_ends)
     shown.lower[kept], shown.least[kept] = ends.lower, ends.least
@@ -147,8 +149,7 @@ def _propagated(
     form: CliqueForm, counts: PartitionCounts, batch: slice
 ) -> tuple[CliqueSystem, SignedBounds] | None:
     """Return the system of some regions and its bounds; None if another method is needed."""
-    units = counts.units[batch]
-    if not form.can_hold(len(units)) or not counts.is_listed[units].all():
+    if not counts.is_listed[counts.units[batch]].all():
         return None
     system = CliqueSystem.of(form, counts, batch).tightened(counts, batch)
     if system is None or not system.published:

@@ -32,7 +32,8 @@ class Audit(Section):
             distance that its law requires (docs/protected.md).
         ask: Levels at which every cell is audited, published there or not, such as the units
             into which overlapping areas cut each other.
-        region_seconds: Budget of each region, in deterministic seconds.
+        region_seconds: Budget of each region, in deterministic seconds. Districts of a large one,
+            from some 2,500 schools on, get more in proportion.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -100,6 +100,15 @@ def test_clique_tables_say_what_joint_histograms_say(office: str) -> None:
     assert both.filter(~pl.col("is_exact")).height <= both.height // 100
 
 
+def test_clique_tables_are_asked_however_many_units_a_region_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release, published = schools("stars")
+    monkeypatch.setattr("recon_cli.capabilities.reconstruct.cliques._MOST_CELLS", 0)
+    monkeypatch.delattr(question, "joint_ends")
+    assert (recon.audit_counts(release, published, seed=1)["status"] != "undecided").all()
+
+
 @pytest.mark.parametrize("law", ["stars", "rounded"])
 def test_the_truth_is_inside_every_interval(law: str) -> None:
     release, published = schools(law)
