@@ -34,6 +34,10 @@ Values = Mapping[int, frozenset[int]]
 #: Lines whose numbers agree by a smaller chance than one in two to this power are one.
 _FEWEST_BITS: Final = 10.0
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d([-/]\d\d)?")
+#: A word with the mark of a footnote.
+_NOTED: Final = re.compile(r"[^\W\d_]{2}\d{1,2}$")
+#: No age is above.
+_OLDEST: Final = 120
 _SEPARATORS: Final = " -–—:,;/|\u00a0"
 
 
@@ -495,7 +499,10 @@ class _Builder:
         words = {line: [w for w in self.labels.get(line, ()) if w not in path] for line in lines}
         heads = {line: tuple(own[:-1]) for line, own in words.items() if own}
         spans = {line: span for line in heads if (span := interval(words[line][-1])) is not None}
-        if len(spans) < 2 or len({heads[line] for line in spans}) > 1:
+        # Of "Under 183" beside "18 and over3" the last digit is a footnote's.
+        is_noted = any(_NOTED.search(word) for path in self.labels.values() for word in path)
+        is_old = any(max(low, high or 0) > _OLDEST for low, high in spans.values())
+        if len(spans) < 2 or len({heads[line] for line in spans}) > 1 or is_noted or is_old:
             return []
         steps, within = steps_of([*spans.values()])
         ages = dict(zip(spans, within, strict=True))
