@@ -28,10 +28,12 @@ class Overfull:
 
     Attributes:
         sums: Part → the rows below it that it may be the sum of.
+        beside: Parts without which the others add up.
     """
 
     whole: str
     sums: Mapping[str, tuple[str, ...]]
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -254,8 +256,15 @@ class _List:
                 and fits(numbers, at, range(at + 1, at + 1 + many), self.base)
             ]
             names = [PART_OF.join(path) for path in paths]
+            beside = [
+                names[i]
+                for i in parts
+                if fits(numbers, whole, [part for part in parts if part != i], self.base)
+            ]
             yield Overfull(
-                names[whole], {names[e.total]: tuple(names[i] for i in e.parts) for e in found}
+                names[whole],
+                {names[e.total]: tuple(names[i] for i in e.parts) for e in found},
+                tuple(beside),
             )
 
 

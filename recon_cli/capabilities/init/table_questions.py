@@ -127,7 +127,9 @@ def ask_overfull(each: Overfull) -> Question:
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
     return Question(
         f"the places that {each.whole!r} is of add up to more than it: some are parts of others",
-        {said: flag("sum", said) for said in sums} | {"it is of none": flag("apart", each.whole)},
+        {said: flag("sum", said) for said in sums}
+        | {f"{part!r} is not in it: leave it out": flag("leave-out", part) for part in each.beside}
+        | {"it is of none": flag("apart", each.whole)},
     )
 
 

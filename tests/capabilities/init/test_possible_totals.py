@@ -186,3 +186,12 @@ def test_a_row_of_blanks_below_places_is_a_place() -> None:
     recon("run", "-q", "--until", "audit")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert found.height == 2
+
+
+def test_a_place_that_overlaps_with_others_may_be_left_out() -> None:
+    text = "Area,All,Men,Women\nTotal,200,110,90\nCities,140,80,60\nCounties,60,30,30\n"
+    said = asked(text + "Suburbs,45,21,24\n")
+    assert "the places that 'Total' is of add up to more than it" in said
+    assert "--leave-out Suburbs 'Suburbs' is not in it: leave it out" in said
+    told = recon("init", "table.csv", "--leave-out", "Suburbs").stdout
+    assert "not used  3 numbers: 'Suburbs' of table.csv" in told
