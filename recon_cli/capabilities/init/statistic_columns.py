@@ -6,7 +6,7 @@ See `recon_cli.capabilities.init.statistic_draft` for how they are compared with
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Final, get_args
@@ -33,7 +33,7 @@ from recon_cli.sources.read import relations
 from recon_cli.sources.read.choices import Question, columns_named, flag
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.shares import Share
-from recon_cli.sources.read.statistic_words import statistic_named, words_beside
+from recon_cli.sources.read.statistic_words import order_named, statistic_named, words_beside
 from recon_cli.sources.read.words import Sense, says
 
 #: Label → whom it counts, by where it stands.
@@ -138,16 +138,20 @@ class StatisticColumns:
                 f"--statistic {header}: say which: {', '.join(get_args(Kind))}, such as "
                 f"'{header}=mean age 0..110'"
             )
+        if kind == "quantile":
+            said = replace(said, order=said.order or order_named(header))
+            if not said.order:
+                return None  # of which share of people nothing says
         if said.feature and all(said.feature != each.name for each in self.scales):
             return self._of_new(part, at, kind, said)
         scales = [each for each in self.scales if said.feature in {"", each.name}]
         if said.feature:
             return self._of_said(part, at, kind, said, scales[0])
         for scale in scales:
-            found = self._shown(part, at, kind, scale, scales)
+            found = self._shown(part, at, kind, scale, scales, order=said.order)
             if found is not None:
                 return found
-        self._ask(part, at, kind, scales)
+        self._ask(part, at, kind, said.order, scales)
         return None
 
     def _share(self, part: Part, share: Share) -> FoundColumn | None:
@@ -172,14 +176,15 @@ class StatisticColumns:
     # --- by numbers and words ---------------------------------------------------------------
 
     def _shown(
-        self, part: Part, at: int, kind: Kind, scale: Scale, scales: Sequence[Scale]
+        self, part: Part, at: int, kind: Kind, scale: Scale, scales: Sequence[Scale], *, order: str
     ) -> FoundColumn | None:
         """Return a statistic of a scale that the exact counts of rows show, with no other.
 
         Of groups a header must call the values so, and means need the values themselves; so do
         medians that may be interpolated in groups.
         """
-        if not scale.is_single and (kind == "mean" or not self._is_named(part, at, scale)):
+        is_of_values = kind in {"mean", "mode", "quantile"}
+        if not scale.is_single and (is_of_values or not self._is_named(part, at, scale)):
             return None
         if not scale.is_single and kind == "median" and not are_of_whole(self._printed(part, at)):
             return None
@@ -190,9 +195,9 @@ class StatisticColumns:
             agreed = {
                 of: told
                 for of in able
-                if (told := agreement(kind, scale, self._rows(part, at, of, scale))).is_strong(
-                    tried
-                )
+                if (
+                    told := agreement(kind, scale, self._rows(part, at, of, scale), order)
+                ).is_strong(tried)
             }
             same = {key_of(self._counted(part, of) or {}) for of in agreed}
             if len(same) == 1:
@@ -204,6 +209,7 @@ class StatisticColumns:
                     part.table.header(of),
                     told.definition,
                     values if scale.is_single else (),
+                    order,
                 )
                 ends = scale.least, greatest_value(scale, self._printed(part, at), None)
                 return self._used(part, at, statistic, scale, None if scale.is_single else ends)
@@ -263,7 +269,7 @@ class StatisticColumns:
         if of is None:
             self._ask_whose(part, at, spoken(kind, said.feature, said.ends))
             return None
-        statistic = DraftedStatistic(kind, said.feature, part.table.header(of))
+        statistic = DraftedStatistic(kind, said.feature, part.table.header(of), order=said.order)
         return self._used(part, at, statistic, None, said.ends)
 
     def _of_said(
@@ -285,7 +291,7 @@ class StatisticColumns:
                 f"--statistic {header}: {said.ends[1]} is below the categories of {scale.name}: "
                 f"{', '.join(scale.keys)}"
             )
-        told = agreement(kind, scale, self._rows(part, at, of, scale))
+        told = agreement(kind, scale, self._rows(part, at, of, scale), said.order)
         if told.broken is not None:
             counts = ", ".join(
                 f"{key}: {n}" for key, n in zip(scale.keys, told.broken.counts, strict=True) if n
@@ -296,7 +302,12 @@ class StatisticColumns:
         values = tuple(zip(scale.keys, (low for low, _ in scale.spans), strict=True))
         is_single = scale.is_single and said.ends is None
         statistic = DraftedStatistic(
-            kind, scale.name, part.table.header(of), told.definition, values if is_single else ()
+            kind,
+            scale.name,
+            part.table.header(of),
+            told.definition,
+            values if is_single else (),
+            said.order,
         )
         ends = scale.least, greatest_value(scale, self._printed(part, at), said.ends)
         return self._used(part, at, statistic, scale, None if is_single else ends)
@@ -335,7 +346,7 @@ class StatisticColumns:
 
     # --- questions --------------------------------------------------------------------------
 
-    def _ask(self, part: Part, at: int, kind: Kind, scales: Sequence[Scale]) -> None:
+    def _ask(self, part: Part, at: int, kind: Kind, order: str, scales: Sequence[Scale]) -> None:
         """Ask of which values a column is that are counted in groups, or that may be counts."""
         header = part.table.header(at)
         leave = {"to be left out": flag("leave-out", header)}
@@ -343,7 +354,8 @@ class StatisticColumns:
             if scale.is_single or not self._is_named(part, at, scale):
                 continue
             of = self._of(part, at, SaidStatistic(), scale.name)
-            told = None if of is None else agreement(kind, scale, self._rows(part, at, of, scale))
+            rows = [] if of is None else self._rows(part, at, of, scale)
+            told = None if of is None else agreement(kind, scale, rows, order)
             if told is not None and told.broken is not None:
                 continue
             ends = scale.least, scale.greatest or max(OLDEST, scale.width + scale.least)

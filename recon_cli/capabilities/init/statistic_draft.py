@@ -25,13 +25,14 @@ from recon_cli.sources.read.sums import MARGIN_BITS, STRONG_POSITIONS
 from recon_cli.statement.printed import Ends, printed_ends
 
 #: Statistics of values that a sheet is searched for.
-Kind = Literal["mean", "median", "minimum", "maximum"]
+Kind = Literal["mean", "median", "minimum", "maximum", "mode", "quantile"]
 #: Ages end here where the last category does not.
 OLDEST: Final = 110
 #: Medians between two values that must show how they are defined.
 _DEFINED: Final = 3
 #: Letters of a table's name.
 _LONGEST: Final = 40
+_ORDER: Final = re.compile(r"\d{1,3}/[1-9]\d{0,3}|0?\.\d{1,3}")
 _RANGE: Final = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
 
 
@@ -128,8 +129,11 @@ class Agreement:
         return is_shown and self.bits >= MARGIN_BITS + math.log2(max(1, tried))
 
 
-def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed]) -> Agreement:
+def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed], order: str = "") -> Agreement:
     """Compare a statistic with what the counts of each category allow, row by row.
+
+    Args:
+        order: Of a quantile: the share of people below it.
 
     >>> scale = Scale.of("size", ["1", "2", "3"])
     >>> rows = [Observed("1.33", (2, 1, 0)), Observed("2.5", (0, 2, 2)), Observed("2", (1, 1, 1))]
@@ -143,7 +147,7 @@ def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed]) -> Agreement:
         if not counts.sum():
             continue
         ends = printed_ends(row.text)
-        least, most = _allowed(kind, scale, counts)
+        least, most = _allowed(kind, scale, counts, order)
         if not _fits(kind, ends, least, most):
             return Agreement(shown, row, bits)
         shown += 1
@@ -177,12 +181,14 @@ def _fits(kind: Kind, ends: Ends, least: Fraction, most: Fraction | float) -> bo
     low, high = Fraction(ends.least, ends.over), Fraction(ends.most, ends.over)
     if kind == "median":  # by any definition, within whole numbers, too
         return math.ceil(high) >= least and math.floor(low) <= most
-    if kind in {"minimum", "maximum"}:  # printed as it is
+    if kind in {"minimum", "maximum", "mode"}:  # printed as it is
         return least <= (low + high) / 2 <= most
     return high >= least and low <= most
 
 
-def _allowed(kind: Kind, scale: Scale, counts: IntArray) -> tuple[Fraction, Fraction | float]:
+def _allowed(
+    kind: Kind, scale: Scale, counts: IntArray, order: str
+) -> tuple[Fraction, Fraction | float]:
     """Return the least and the greatest statistic of people in the categories of a scale."""
     lows = [low for low, _ in scale.spans]
     highs = [math.inf if high is None else high for _, high in scale.spans]
@@ -194,6 +200,11 @@ def _allowed(kind: Kind, scale: Scale, counts: IntArray) -> tuple[Fraction, Frac
         return least, most if math.isinf(most) else Fraction(int(most), people)
     if kind == "median":
         first, second = _middle_categories(scale, counts)
+    elif kind == "mode":
+        often = [i for i in some if counts[i] == counts.max()]
+        first, second = often[0], often[-1]
+    elif kind == "quantile":
+        first, second = _quantile_categories(counts, some, Fraction(order))
     else:
         first = second = some[0 if kind == "minimum" else -1]
     most = highs[second]
@@ -207,6 +218,23 @@ def _middle_categories(scale: Scale, counts: IntArray) -> tuple[int, int]:
     people = int(until[-1])
     first, second = np.searchsorted(until, [(people - 1) // 2, people // 2], side="right")
     return int(order[first]), int(order[second])
+
+
+def _quantile_categories(counts: IntArray, some: Sequence[int], order: Fraction) -> tuple[int, int]:
+    """Return the first and the last category that a quantile may be in, by any definition.
+
+    Args:
+        some: The categories with people, in their order.
+    """
+    people = int(counts.sum())
+    until = np.cumsum([int(counts[i]) for i in some]).tolist()
+    before = [0, *until[:-1]]
+    able = [
+        i
+        for i, below, to in zip(some, before, until, strict=True)
+        if below <= order * people + 1 and people - to <= (1 - order) * people + 1
+    ]
+    return able[0], able[-1]
 
 
 def _middle(scale: Scale, counts: IntArray) -> tuple[int, int]:
@@ -232,12 +260,14 @@ class SaidStatistic:
         feature: Of which feature's values; empty where that is told by its numbers.
         ends: The least and the greatest value, which are whole.
         of: Header of the counts whose people it is of; empty where its own header says it.
+        order: Of a quantile: the share of people below it; empty where its header says it.
     """
 
     kind: Kind | None = None
     feature: str = ""
     ends: tuple[int, int] | None = None
     of: str = ""
+    order: str = ""
 
     @classmethod
     def parse(cls, header: str, text: str) -> SaidStatistic:
@@ -247,16 +277,20 @@ class SaidStatistic:
             ConfigError: It is said in another way.
 
         >>> SaidStatistic.parse("Mean age", "mean age 0..110 of Girls: Number")
-        SaidStatistic(kind='mean', feature='age', ends=(0, 110), of='Girls: Number')
+        SaidStatistic(kind='mean', feature='age', ends=(0, 110), of='Girls: Number', order='')
+        >>> SaidStatistic.parse("P90", "quantile 9/10 age").order
+        '9/10'
         """
         words, _, of = text.strip().partition(" of ")
         kind: Kind | None = None
-        ends, feature = None, ""
+        ends, feature, order = None, "", ""
         for word in words.split():
             if word in get_args(Kind) and kind is None:
                 kind = next(each for each in get_args(Kind) if each == word)
             elif (match := _RANGE.fullmatch(word)) and int(match[1]) < int(match[2]):
                 ends = int(match[1]), int(match[2])
+            elif _ORDER.fullmatch(word) and 0 < Fraction(word) < 1 and not order:
+                order = word
             elif re.fullmatch(r"[a-z][a-z0-9_]*", word) and not feature:
                 feature = word
             else:
@@ -264,7 +298,7 @@ class SaidStatistic:
                     f"--statistic {header}={text}: expected such as '{header}=mean age 0..110', "
                     f"found {word!r} (kinds: {', '.join(get_args(Kind))})"
                 )
-        return cls(kind, feature, ends, of.strip())
+        return cls(kind, feature, ends, of.strip(), order)
 
 
 def spoken(kind: str, feature: str, ends: tuple[int, int] | None, of: str = "") -> str:
@@ -288,6 +322,7 @@ class DraftedStatistic:
         feature: The feature whose values it is of.
         values: Category → its number, where the feature is none of numbers.
         of: Header of the counts whose people it is of.
+        order: Of a quantile: the share of people below it.
     """
 
     kind: Kind
@@ -295,6 +330,7 @@ class DraftedStatistic:
     of: str
     definition: Definition = "any"
     values: tuple[tuple[str, int], ...] = ()
+    order: str = ""
 
     @property
     def name(self) -> str:
@@ -309,6 +345,8 @@ class DraftedStatistic:
             form["definition"] = self.definition
         if self.values:
             form["values"] = dict(self.values)
+        if self.order:
+            form["order"] = self.order
         return form
 
 

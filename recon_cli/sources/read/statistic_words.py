@@ -15,9 +15,15 @@ from recon_cli.sources.read.words import Entry, Sense, says
 from recon_cli.strict_yaml import parse_yaml
 
 #: What a header may name.
-StatisticWord = Literal["mean", "median", "minimum", "maximum", "quantile", "deviation"]
+StatisticWord = Literal["mean", "median", "minimum", "maximum", "mode", "quantile", "deviation"]
 
 _ENTRIES: Final = TypeAdapter(dict[StatisticWord, tuple[Entry, ...]])
+#: Which quartile a header names.
+_QUARTILES: Final = {
+    "1/4": re.compile(r"\b(?:lower|first|1st|1|unteres?|erstes|premier|1er) quartile?\b"),
+    "3/4": re.compile(r"\b(?:upper|third|3rd|3|oberes?|drittes|troisieme|3e) quartile?\b"),
+}
+_ORDINAL: Final = re.compile(r"\b(\d{1,2})\.?(?:st|nd|rd|th|er|e|eme)? (percentile|decile)\b")
 #: Words that join others.
 _JOINING: Final = frozenset(("of", "in", "the", "at", "for", "des", "der", "von", "de", "la", "du"))
 
@@ -47,6 +53,20 @@ def statistic_named(header: str) -> StatisticWord | None:
     plain = in_latin(header).replace("_", " ")
     found = [kind for kind, pattern in _patterns().items() if pattern.search(plain)]
     return found[0] if len(found) == 1 else None
+
+
+def order_named(header: str) -> str:
+    """Return the share of people below the quantile that a header names; empty if it does not say.
+
+    >>> order_named("Lower quartile age"), order_named("90th percentile"), order_named("Quartile")
+    ('1/4', '90/100', '')
+    """
+    plain = in_latin(header).replace("_", " ")
+    for order, pattern in _QUARTILES.items():
+        if pattern.search(plain):
+            return order
+    found = _ORDINAL.search(plain)
+    return f"{found[1]}/{100 if found[2] == 'percentile' else 10}" if found else ""
 
 
 def words_beside(header: str) -> tuple[str, ...]:

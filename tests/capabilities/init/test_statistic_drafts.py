@@ -104,6 +104,32 @@ def test_means_of_a_sheet_prove_what_enumeration_proves(tmp_path: Path, seed: in
         assert (row["least"], row["greatest"]) == (min(own), max(own)), row
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_modes_and_quartiles_of_a_sheet_are_used(tmp_path: Path, seed: int) -> None:
+    """No interval leaves out households that print the same."""
+    places = sizes(np.random.default_rng(seed), 6)
+
+    def texts(own: Sequence[int]) -> list[str]:
+        people = np.repeat([1, 2, 3], own)
+        mode, quartile = int(np.argmax(own)) + 1, float(np.quantile(people, 0.25))
+        return [str(sum(own)), *map(starred, own), str(mode), f"{quartile:.2f}"]
+
+    rows = [",".join([f"W{i}", *texts(own)]) for i, own in enumerate(places, start=10)]
+    path = sheet(tmp_path, ["Ward,Households,1,2,3,Modal size,Lower quartile size", *rows])
+    drafted(path, "--below", "3", "--statistic", "Modal size=mode age of Households")
+    assert mapped(path)["Lower quartile size"] == {"table": "QUANTILE_AGE", "of": "Households"}
+    assert mapped(path)["Modal size"] == {"table": "MODE_AGE", "of": "Households"}
+    found = audited(path)
+    assert found.height
+    for row in found.iter_rows(named=True):
+        own = places[int(row["geoid"][-2:]) - 10]
+        ranges = [range(1, 3) if 0 < n < 3 else (n,) for n in own]
+        able = [each for each in itertools.product(*ranges) if texts(each) == texts(own)]
+        counts = [each[row["cell"] - 2] for each in able]
+        assert row["least"] <= min(counts), row
+        assert max(counts) <= row["greatest"], row
+
+
 Ward = tuple[int, int, int, int]
 
 
