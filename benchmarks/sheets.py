@@ -302,7 +302,8 @@ def answers(drawn: Drawn) -> list[str]:
     wholes = [name for name, places in drawn.rows if len(places) == len(drawn.people)]
     flags += [word for name in wholes for word in ("--total", name)]
     if not wholes:
-        flags += [word for name, _ in drawn.rows for word in ("--apart", name)]
+        alone = [name for name, places in drawn.rows if len(places) == 1]
+        flags += [word for name in alone for word in ("--apart", name)]
     return flags
 
 
