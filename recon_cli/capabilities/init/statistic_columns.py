@@ -11,6 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Final, get_args
 
+import numpy as np
+
 from recon_cli.capabilities.init.conditions import Condition, Key, key_of
 from recon_cli.capabilities.init.lines import Part
 from recon_cli.capabilities.init.statistic_draft import (
@@ -166,8 +168,31 @@ class StatisticColumns:
         more = {name: values for name, values in counted.items() if base.get(name) != values}
         if not more or {**base, **more} != counted or more.keys() & base.keys():
             return None
+        if not self._are_bounded(part, rows[~is_told], base):
+            return None
         statistic = DraftedShare(table.header(share.base), key_of(more), share.times)
         return self._used(part, share.line, statistic, None, None)
+
+    def _are_bounded(self, part: Part, rows: Sequence[int], base: Condition) -> bool:
+        """Test whether some count bounds the people of a condition in rows that withhold it.
+
+        It is printed of more people, or of a place that the others add up to.
+        """
+        table = part.table
+        told = table.grid.is_number & ~table.withheld
+        wholes = [
+            each.line
+            for each in table.relations.sums(relations.Axis.ROWS)
+            if each.support.is_strong
+        ]
+        wholes += [int(table.region.body[i]) for i in table.rows_total]
+        around = [
+            of
+            for of in table.counts
+            if (own := self._counted(part, of)) is not None
+            and all(base.get(name) == values for name, values in own.items())
+        ]
+        return all(told[row, around].any() or told[np.ix_(wholes, around)].any() for row in rows)
 
     def _said_of(self, part: Part, at: int) -> SaidStatistic:
         names = (name for name in self.said if at in columns_named(part.table.headers, [name]))

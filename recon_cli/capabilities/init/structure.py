@@ -34,6 +34,8 @@ Values = Mapping[int, frozenset[int]]
 #: Lines whose numbers agree by a smaller chance than one in two to this power are one.
 _FEWEST_BITS: Final = 10.0
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d([-/]\d\d)?")
+#: Lines on either side of one that may be its parts.
+_MOST_INNER: Final = 8
 #: A word with the mark of a footnote.
 _NOTED: Final = re.compile(r"[^\W\d_]{2}\d{1,2}$")
 #: No age is above.
@@ -289,6 +291,8 @@ class _Builder:
             self._add_yes_or_no([line for line in some if line not in spans], whole)
             heads = [line for line in heads if line not in some]
             single = [line for line in single if line not in some]
+        if any(self._is_whole(line, heads) for line in single):
+            return self._peers(heads)
         if whole is not None and single and related == [whole]:
             self._add_apart([line for line in single if line in self.said.apart], whole)
             return [line for line in single if line not in self.said.apart]
@@ -328,7 +332,8 @@ class _Builder:
         is_apart = set(heads) <= self.said.apart or are_apart(words)
         if not is_apart and self._exceeds(largest, others):
             is_total = says(words[heads.index(largest)], Sense.TOTAL)
-            self.possible = list(self._possible_sums(largest, others)) if is_total else []
+            every = list(self._possible_sums(largest, others)) if is_total else []
+            self.possible = every or list(self._inner_sums(heads))
             if not is_total or self.possible:
                 self.peers = heads
                 return others
@@ -364,6 +369,37 @@ class _Builder:
             yield ((total, *others),)
         for split in possible_splits(block, 0, parts):
             yield tuple((total, *(others[i] for i in own)) for own in split)
+
+    def _inner_sums(self, heads: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """Yield lines that those beside them, or around them, may add up to, and would give away.
+
+        No number breaks such a sum, and one of its numbers at most is withheld somewhere.
+        """
+        said = self.said.counted | self.said.apart
+        for at, total in enumerate(heads):
+            found = [
+                [*heads[start:at], *heads[at + 1 : stop]]
+                for start in range(max(0, at - _MOST_INNER), at + 1)
+                for stop in range(at + 1, min(len(heads), at + _MOST_INNER) + 1)
+                if stop - start > 2
+            ]
+            able = [own for own in found if not said & {*own} and self._may_add_up(total, own)]
+            if able:
+                group = self.labels[total][:-1]
+                near = [own for own in able if all(self.labels[i][:-1] == group for i in own)]
+                yield ((total, *max(near or able, key=len)),)
+
+    def _may_add_up(self, total: int, parts: Sequence[int]) -> bool:
+        """Test whether lines may add up to another; a position with one star at most tells."""
+        block = self.block.take(
+            np.array([self.at[line] for line in (total, *parts)]),
+            np.arange(self.block.low.shape[1]),
+        )
+        slack = (self.base - 1) * (len(parts) + 1)
+        low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
+        fits = (low <= block.high[0] + slack) & (high >= block.low[0] - slack)
+        telling = (block.known.sum(axis=0) >= len(parts)) & (block.high[0] > 0)
+        return bool(fits.all() and telling.any())
 
     def _inside_totals(self, heads: Sequence[int]) -> list[int]:
         """Return lines that may be some of others beside them, which a word says are totals."""
@@ -413,6 +449,11 @@ class _Builder:
         words = " ".join(self.labels.get(line, ()))
         is_said = line in self.said.counted or says(words, Sense.OF_WHICH)
         return is_said and line not in self.said.apart
+
+    def _is_whole(self, line: int, heads: Sequence[int]) -> bool:
+        """Test whether a word calls a line the total, and it is nowhere less than others."""
+        is_total = says(" ".join(self.labels.get(line, ())), Sense.TOTAL)
+        return is_total and self._exceeds(line, [each for each in heads if each != line])
 
     def _without_equals(self, heads: list[int]) -> list[int]:
         """Leave lines out that have the numbers of another: they have its values, too."""

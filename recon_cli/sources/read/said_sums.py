@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.choices import SaidSum
 from recon_cli.sources.read.crossed import ValueSum
+from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations
-from recon_cli.sources.read.sums import Support
+from recon_cli.sources.read.sums import Support, find_sums
 
 
 def with_said_sums(
@@ -48,6 +51,39 @@ def with_said_sums(
     if axis is Axis.ROWS:
         return replace(found, rows=_counted(found.rows, counted))
     return replace(found, columns=_counted(found.columns, counted))
+
+
+def with_sums_of_heads(relations: Relations, block: Intervals) -> Relations:
+    """Return relations with the sums of columns that are side by side but for parts of others.
+
+    Where somebody says a sum, its parts stand no longer between its total and other columns.
+
+    Args:
+        block: The numbers of all columns, as lines.
+    """
+    sums = relations.sums(Axis.COLUMNS)
+    if not any(each.support.is_said for each in sums):
+        return relations
+    inner = {part for each in sums for part in each.of}
+    heads = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
+    heads = [at for at in heads if at not in inner]
+    positions = np.arange(block.low.shape[1], dtype=np.intp)
+    own = block.take(np.array(heads, dtype=np.intp), positions)
+    units = np.full(len(positions), 2.0 * (relations.base - 1)) if relations.base > 1 else None
+    totals = {each.line for each in sums}
+    told = [
+        Relation(
+            Axis.COLUMNS, heads[e.total], tuple(heads[i] for i in e.parts), e.support, step=e.step
+        )
+        for e in find_sums(own, units)
+        if e.support.is_strong and heads[e.total] not in totals
+    ]
+    counted = {at for each in told for at in (each.line, *each.of)}
+    return replace(
+        relations,
+        found=(*relations.found, *told),
+        columns=_counted(relations.columns, counted),
+    )
 
 
 def _counted(kinds: Mapping[int, Kind], lines: Collection[int]) -> dict[int, Kind]:

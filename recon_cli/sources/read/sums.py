@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -38,6 +38,8 @@ _MOST_FREE: Final = 600
 _MOST_ROUNDED: Final = 12
 #: Where more runs are possible, the numbers say too little to choose among them.
 _MOST_RUNS: Final = 20_000
+#: Parts before a total that stands in their midst.
+_MOST_BEFORE: Final = 12
 #: Of more positions a third is left out at a time to find sums that one of them breaks.
 _MOST_LEFT_OUT: Final = 12
 #: A coincidence among all that were tried is less likely than one in two to this power.
@@ -134,8 +136,8 @@ def find_sums(
         return []
     search = _Search(block, units)
     beside = search.beside(range(block.low.shape[0]))
-    rest = [] if beside_only else [*search.strided(), *search.elsewhere(beside)]
-    found = [*beside, *rest]
+    found = [*beside, *search.around(range(block.low.shape[0]), beside)]
+    found += [] if beside_only else [*search.strided(), *search.elsewhere(beside)]
     return _settled(found, block)
 
 
@@ -389,6 +391,28 @@ class _Search:
                 best, least = (found, at), misfit
         return best
 
+    def around(self, lines: Sequence[int], beside: Iterable[Sum], step: int = 1) -> Iterator[Sum]:
+        """Yield totals in the midst of their parts, which no parts beside them add up to."""
+        order, block = list(lines), self.block
+        known = {each.total for each in beside if each.support.is_strong}
+        room = self._tolerance(2) + self.slack
+        for i in range(1, len(order) - 1) if len(order) <= _MOST_FREE else ():
+            total, after = order[i], order[i + 1]
+            least = block.low[order[i - 1]] + block.low[after]
+            if total in known or (least > block.high[total] + room).any():
+                continue
+            best: Sum | None = None
+            for start in range(i - 1, max(-1, i - 1 - _MOST_BEFORE), -1):
+                chain = self._chain([total, *order[start:i], *order[i + 1 :]], 0, {}, step)
+                if chain is None or after not in chain[0].parts:
+                    continue
+                more = chain[0].support.tried + math.log2(_MOST_BEFORE)
+                support = replace(chain[0].support, tried=more)
+                if support.is_told and (best is None or support.bits > best.support.bits):
+                    best = replace(chain[0], step=0, support=support)
+            if best is not None:
+                yield best
+
     # --- every k-th line --------------------------------------------------------------------
 
     def strided(self) -> list[Sum]:
@@ -399,7 +423,9 @@ class _Search:
         for step in range(2, min((self.count + 1) // 2, _MOST_STEPS) + 1):
             lines = self._possible_totals(step)
             for residue in sorted({line % step for line in lines.tolist()}):
-                found += self.beside(range(residue, self.count, step), step)
+                own = range(residue, self.count, step)
+                near = self.beside(own, step)
+                found += [*near, *self.around(own, near, step)]
         return found
 
     def _possible_totals(self, step: int) -> NDArray[np.intp]:

@@ -38,7 +38,7 @@ from recon_cli.sources.read.relations import (
 from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
 from recon_cli.sources.read.row_names import NamedRows
 from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with_nested
-from recon_cli.sources.read.said_sums import with_said_sums, with_said_values
+from recon_cli.sources.read.said_sums import with_said_sums, with_said_values, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.sums import Slip, Support, possible_splits, possible_whole, slips
@@ -271,6 +271,7 @@ class TableDraft:
             )
             relations = with_nobody(relations, self.headers, self._every(inner))
             relations = self._with_said_sums(relations, inner, withheld)
+            relations = with_sums_of_heads(relations, self._every(inner))
             relations = relations.discounted(self.grid, inner, withheld)
             self.kinds = self._kinds_of_places(names, relations)
             names = self._named.names(self.kinds)
@@ -432,6 +433,8 @@ class TableDraft:
                     slipped |= own
         open_ = [at for at in open_ if at not in slipped]
         open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
+        if has_counts:  # a total of people who are counted in part
+            open_ = [at for at in open_ if not self._is_whole(at, used)]
         is_classed = not has_counts and self._are_apart(open_)
         for run in _runs(open_, [int(at) for at in relations.columns]):
             is_told = is_classed or self._ask_possible(run, used)
@@ -485,6 +488,13 @@ class TableDraft:
             off += is_off
             told += is_off or not np.isnan(parts).any()
         return 2 * off > told
+
+    def _is_whole(self, at: int, counts: Sequence[int]) -> bool:
+        """Test whether a word calls a column the total, and it is nowhere less than others."""
+        own = intervals_of(self.grid, replace(self.region, numeric=np.array(list(counts), np.intp)))
+        most = own.high[:, [counts.index(at)]]
+        is_total = says(" ".join(self.headers[at]), Sense.TOTAL)
+        return is_total and bool((own.low <= most).all())
 
     def _holds(self, each: Relation) -> bool:
         """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
