@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from recon_cli.capabilities.audit.totals import read_audit
-from recon_cli.capabilities.findings.asked import UNKNOWN_RULE, left_out_gaps
+from recon_cli.capabilities.findings.asked import UNKNOWN_RULE, UNLISTED_PLACES, left_out_gaps
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.console.output import Line, seconds, share, show_table
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.store import Manifest
 from recon_cli.store.protection import read_protection
-from recon_cli.store.published import open_published, read_left_out
+from recon_cli.store.published import open_published, read_coverage, read_left_out
 
 
 def _by_statistics(manifest: Manifest) -> int:
@@ -30,6 +30,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
     tables = open_published(run.work, run.release)[0]
     unasked = left_out_gaps(read_left_out(tables))
     protection = read_protection(tables, run.release)
+    has_unlisted = not all(each.is_listed for each in read_coverage(tables, run.release))
     yield from [
         ("counts not published exactly", f"{cells:,}"),
         *([("  left out of tables", share(left_out, cells))] if left_out else []),
@@ -41,6 +42,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
         ("  undecided", share(statuses.get("undecided", 0), cells)),
         *(("safe without", gap) for gap in unasked),
         *([("safe if", UNKNOWN_RULE)] if protection.has_unknown_rule else []),
+        *([("safe if", UNLISTED_PLACES)] if has_unlisted and statuses.get("safe") else []),
         ("proven by", proven_by(WorkFolder(run.work))),
         ("interval known exactly", share(manifest.totals["exact"], cells)),
         ("seconds", seconds(manifest.run.wall_seconds)),

@@ -12,6 +12,11 @@ UNKNOWN_RULE: Final = (
     "nobody knows by which rule counts are suppressed; whoever does may know more "
     "(`recon init --below`)"
 )
+#: Condition of what is safe where places may not be listed: whoever knows all of them knows more.
+UNLISTED_PLACES: Final = (
+    "there may be places that the files do not list; if they list all, say so: `recon init "
+    "--all-places`"
+)
 
 
 def left_out_gaps(left_out: Sequence[LeftOut]) -> tuple[str, ...]:

@@ -195,3 +195,14 @@ def test_a_place_that_overlaps_with_others_may_be_left_out() -> None:
     assert "--leave-out Suburbs 'Suburbs' is not in it: leave it out" in said
     told = recon("init", "table.csv", "--leave-out", "Suburbs").stdout
     assert "not used  3 numbers: 'Suburbs' of table.csv" in told
+
+
+def test_what_is_safe_depends_on_places_that_may_not_be_listed() -> None:
+    Path("table.csv").write_text(SMALL)
+    flags = "--below", "5", "--complementary", "--total", "Totaal regio", "--force"
+    for more, is_told in (((), True), (("--all-places",), False)):
+        recon("init", "table.csv", *flags, *more)
+        recon("run", "-q", "--until", "ingest")
+        told = " ".join(recon("audit", "--force").stdout.split())
+        assert "safe 4 (100%)" in told
+        assert ("safe if there may be places that the files do not list" in told) == is_told
