@@ -30,6 +30,11 @@ _POSITIONS: Final = 24
 _FIRST_POSITIONS: Final = 8
 #: Parts of a total are no further from each other: two features that cross have no more values.
 _MOST_STEPS: Final = 400
+#: Of many lines fewer steps are tried: these many at least, and so many lines in all.
+_FEWEST_STEPS: Final = 12
+_MOST_LINES: Final = 40_000
+#: Of more lines no total is looked for in the midst of every k-th.
+_MOST_AROUND: Final = 200
 #: More lines are places, which are side by side with what they are part of.
 _MOST_STRIDED: Final = 3_000
 #: More lines are searched side by side only, not for totals that stand elsewhere.
@@ -420,12 +425,17 @@ class _Search:
         found: list[Sum] = []
         if self.count > _MOST_STRIDED:
             return found
-        for step in range(2, min((self.count + 1) // 2, _MOST_STEPS) + 1):
+        most = min(
+            (self.count + 1) // 2, _MOST_STEPS, max(_FEWEST_STEPS, _MOST_LINES // self.count)
+        )
+        for step in range(2, most + 1):
             lines = self._possible_totals(step)
             for residue in sorted({line % step for line in lines.tolist()}):
                 own = range(residue, self.count, step)
                 near = self.beside(own, step)
-                found += [*near, *self.around(own, near, step)]
+                found += near
+                if self.count <= _MOST_AROUND:
+                    found += self.around(own, near, step)
         return found
 
     def _possible_totals(self, step: int) -> NDArray[np.intp]:
