@@ -75,7 +75,7 @@ verify: env          ## compare every published cell of CONFIG again
 	@$(BIN)/recon verify -c $(CONFIG) $(ARGS)
 
 test: dev            ## run all tests, two files at a time
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 lint: dev            ## check style and formatting
 	$(BIN)/ruff check .
@@ -87,8 +87,8 @@ types: dev           ## check types
 check: lint types test  ## all that a change must pass
 
 format: dev          ## fix style and formatting
-	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 
 fixtures: dev        ## regenerate the shipped fixtures
 	$(BIN)/python fixtures/make_fixtures.py

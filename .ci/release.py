@@ -49,6 +49,20 @@ def notes_of(changelog: str, version: str) -> str:
     return f"{sections[newest[0]].strip()}\n"
 
 
+def require_nothing_unreleased(changelog: str) -> None:
+    """Refuse entries of no version: the files would have what the notes do not.
+
+    Raises:
+        NotReadyError: There are some.
+    """
+    head = re.split(r"^## \[\d", changelog, maxsplit=1, flags=re.MULTILINE)[0]
+    if re.search(r"^- ", head, re.MULTILINE):
+        raise NotReadyError(
+            "CHANGELOG.md: [Unreleased] has entries: give them a version, or make the release of "
+            "the commit that has none"
+        )
+
+
 def checksums_of(folder: Path) -> str:
     """Return a line for each file of a folder, as ``sha256sum --check`` reads them."""
     files = sorted(path for path in folder.iterdir() if path.is_file())
@@ -68,7 +82,9 @@ def make_release(root: Path, dist: Path) -> None:
     if changed := _output(root, "git", "status", "--porcelain"):
         raise NotReadyError(f"not committed, so not part of any release:\n{changed}")
     version = version_of((root / VERSION_FILE).read_text())
-    notes = notes_of((root / "CHANGELOG.md").read_text(), version)
+    changelog = (root / "CHANGELOG.md").read_text()
+    notes = notes_of(changelog, version)
+    require_nothing_unreleased(changelog)
     shutil.rmtree(dist, ignore_errors=True)
     dist.mkdir()
     times = {**os.environ, "SOURCE_DATE_EPOCH": _output(root, "git", "log", "-1", "--format=%ct")}

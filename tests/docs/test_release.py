@@ -46,6 +46,12 @@ def test_only_the_newest_version_with_a_date_is_released(version: str) -> None:
         release.notes_of(CHANGELOG, version)
 
 
+def test_entries_of_no_version_are_not_released() -> None:
+    with pytest.raises(release.NotReadyError, match=r"Unreleased.* has entries"):
+        release.require_nothing_unreleased(CHANGELOG)
+    release.require_nothing_unreleased(CHANGELOG.replace("- `b`: new\n", ""))
+
+
 def test_the_version_is_in_one_place() -> None:
     assert release.version_of((ROOT / release.VERSION_FILE).read_text()) == __version__
     assert "\nversion" not in (ROOT / "CITATION.cff").read_text()

@@ -53,9 +53,9 @@ def command(
     """Check the published tables against your rules: kept, broken or undecided.
 
     Runs the stages that the rules need, as `recon run` does. A rule is broken if more violations
-    are proven than it allows, and kept if no more are possible; work unfinished after --seconds
-    leaves rules undecided. Since logs may be published, places and counts are only shown with
-    --show-counts.
+    are proven than it allows, and kept if no more are possible and nothing was left out; what was
+    not looked at, and work unfinished after --seconds, leave rules undecided. Since logs may be
+    published, places and counts are only shown with --show-counts.
 
     \b
     Example:

@@ -9,7 +9,7 @@ from recon_cli.cli import Commands
 
 @click.group(cls=Commands, path="recon lab", package=__name__)
 def command() -> None:
-    """Test the tool itself, and the theory behind it.
+    """Compare synthetic people with real ones, and try the theory.
 
     \b
     Example:
