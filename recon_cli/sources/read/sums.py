@@ -242,7 +242,7 @@ def _broken(block: Intervals) -> list[int]:
     return np.flatnonzero(off & block.present[0]).tolist()
 
 
-def possible_whole(block: Intervals, lines: Sequence[int]) -> int | None:
+def possible_whole(block: Intervals, lines: Sequence[int], base: int = 1) -> int | None:
     """The line that some lines may add up to, though no position shows it; None if there is none.
 
     It is one of them, the first or the last, that all others together cannot exceed; else one of
@@ -250,13 +250,15 @@ def possible_whole(block: Intervals, lines: Sequence[int]) -> int | None:
 
     Args:
         lines: Two or more, or three with their total.
+        base: What all numbers are rounded to.
     """
     candidates = [lines[0], lines[-1], *(at for at in range(len(block.low)) if at not in lines)]
     for total in dict.fromkeys(candidates):
         parts = [line for line in lines if line != total]
         if len(parts) < 2:
             continue
-        low, high = block.low[parts].sum(axis=0), block.high[parts].sum(axis=0)
+        slack = (base - 1) * (len(parts) + 1)
+        low, high = block.low[parts].sum(axis=0) - slack, block.high[parts].sum(axis=0) + slack
         told = block.known[total]
         fits = (low <= block.high[total]) & (high >= block.low[total])
         largest = block.low[total] >= block.low[parts].max(axis=0)

@@ -436,8 +436,9 @@ class TableDraft:
         if has_counts:  # a total of people who are counted in part
             open_ = [at for at in open_ if not self._is_whole(at, used)]
         is_classed = not has_counts and self._are_apart(open_)
-        for run in _runs(open_, [int(at) for at in relations.columns]):
-            is_told = is_classed or self._ask_possible(run, used)
+        runs = _runs(open_, [int(at) for at in relations.columns])
+        for run in (own for every in runs for own in self._by_ages(every)):
+            is_told = is_classed or self._ask_possible(run, used, relations.base)
             odd = [at for at in run if self._breaks(at, rows)]
             if not is_told and (has_counts or not rows or odd):
                 asked = run if has_counts or not rows else odd
@@ -526,6 +527,12 @@ class TableDraft:
         full = {(one, other) for one in sets[0] for other in sets[1]}
         return min(map(len, sets)) > 1 and {tuple(own) for own in parts} == full
 
+    def _by_ages(self, run: Sequence[int]) -> list[list[int]]:
+        """Return columns side by side in two parts, where several are ages and others are none."""
+        ages = [at for at in run if interval(" ".join(self.headers[at][-1:])) is not None]
+        others = [at for at in run if at not in ages]
+        return [ages, others] if len(ages) > 1 and others else [list(run)]
+
     def _ask_slips(self, counts: Sequence[int]) -> set[int]:
         """Ask about sums that a row or two break; return their columns."""
         inner = replace(self.region, numeric=np.array(list(counts), dtype=np.intp))
@@ -579,7 +586,7 @@ class TableDraft:
                 )
             )
 
-    def _ask_possible(self, run: Sequence[int], counts: Sequence[int]) -> bool:
+    def _ask_possible(self, run: Sequence[int], counts: Sequence[int], base: int) -> bool:
         """Ask whether columns side by side add up to a total that nothing forbids."""
         inner = Region(
             self.region.header,
@@ -590,7 +597,7 @@ class TableDraft:
         )
         block = intervals_of(self.grid, inner).transposed
         lines = [counts.index(at) for at in run]
-        whole = possible_whole(block, lines)
+        whole = possible_whole(block, lines, base)
         if whole is None:
             return False
         parts = [at for at in run if at != counts[whole]]

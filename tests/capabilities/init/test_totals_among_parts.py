@@ -133,3 +133,24 @@ def test_what_is_said_to_count_some_people_is_not_asked_about_again() -> None:
     assert not recognise([Path("t.csv")], choices=said).questions
     whole = Choices(sums=(SaidSum.of("Males = Young males + Old males"),))
     assert not recognise([Path("t.csv")], choices=whole).questions
+
+
+ROUNDED = """Buurt,Inwoners,Mannen,Vrouwen,0 tot 15 jaar,15 tot 45 jaar,45 jaar of ouder,Dichtheid
+Tiel,100,45,55,25,5,70,47389
+Breda,355,190,165,105,125,120,46268
+Edam,220,150,70,140,10,70,17982
+Sneek,210,85,125,60,5,150,63451
+Meppel,220,115,105,120,55,45,63752
+Urk,95,45,50,15,20,60,62230
+Weert,265,125,140,120,15,130,62837
+Kampen,85,45,40,40,5,40,85124
+"""
+
+
+def test_ages_that_may_add_up_within_rounding_are_asked_about_by_themselves() -> None:
+    Path("t.csv").write_text(ROUNDED)
+    asked = " ".join(recon("init", "t.csv", code=2).stderr.split())
+    assert "'Inwoners' may be '0 tot 15 jaar' + '15 tot 45 jaar' + '45 jaar of" in asked
+    flags = "--total", "Inwoners", "--leave-out", "Dichtheid"
+    shown = recon("init", "t.csv", *flags, "--rounded", "nearest").stdout
+    assert "'45 jaar of ouder' is age 45+" in " ".join(shown.split())
