@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 import pytest
@@ -444,10 +444,10 @@ def test_a_place_for_no_file_is_named_as_it_was_given(target: str, tmp_path: Pat
 def test_a_refusal_of_the_disk_names_the_file_that_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_path: Path, _data: bytes) -> int:
+    def full(_path: Path, _mode: str) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(_path))
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "open", full)
     with pytest.raises(StageError) as refused:
         write_bytes(tmp_path / "page.html", b"page")
     message = f"{tmp_path}/page.html: cannot be written (No space left on device); choose another"
