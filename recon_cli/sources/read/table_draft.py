@@ -437,7 +437,7 @@ class TableDraft:
             open_ = [at for at in open_ if not self._is_whole(at, used)]
         is_classed = not has_counts and self._are_apart(open_)
         runs = _runs(open_, [int(at) for at in relations.columns])
-        for run in (own for every in runs for own in self._by_ages(every)):
+        for run in (own for each in runs for own in self._by_ages(each, is_split=has_counts)):
             is_told = is_classed or self._ask_possible(run, used, relations.base)
             odd = [at for at in run if self._breaks(at, rows)]
             if not is_told and (has_counts or not rows or odd):
@@ -527,11 +527,15 @@ class TableDraft:
         full = {(one, other) for one in sets[0] for other in sets[1]}
         return min(map(len, sets)) > 1 and {tuple(own) for own in parts} == full
 
-    def _by_ages(self, run: Sequence[int]) -> list[list[int]]:
-        """Return columns side by side in two parts, where several are ages and others are none."""
+    def _by_ages(self, run: Sequence[int], *, is_split: bool) -> list[list[int]]:
+        """Return columns side by side in two parts, where several are ages and others are none.
+
+        Args:
+            is_split: Whether others are counts by their sums, so that these need not be a whole.
+        """
         ages = [at for at in run if interval(" ".join(self.headers[at][-1:])) is not None]
         others = [at for at in run if at not in ages]
-        return [ages, others] if len(ages) > 1 and others else [list(run)]
+        return [ages, others] if is_split and len(ages) > 1 and others else [list(run)]
 
     def _ask_slips(self, counts: Sequence[int]) -> set[int]:
         """Ask about sums that a row or two break; return their columns."""
