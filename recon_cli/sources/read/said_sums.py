@@ -91,13 +91,25 @@ def _counted(kinds: Mapping[int, Kind], lines: Collection[int]) -> dict[int, Kin
 
 
 def without_rivals(found: Iterable[Relation], told: Sequence[Relation]) -> list[Relation]:
-    """Return relations without sums of the same line that have parts of one that is told."""
+    """Return relations without sums of the same line that have parts of one that is told.
+
+    Nor is a part of one told sum that of some parts of another, where both are of one whole.
+    """
+
+    def is_across(each: Relation) -> bool:
+        return any(
+            one.line == other.line and each.line in one.of and {*each.of} < {*other.of}
+            for one in told
+            for other in told
+            if each.is_sum and each.axis is one.axis is other.axis and one is not other
+        )
 
     def is_rival(each: Relation, own: Relation) -> bool:
         is_same = each.is_sum and each.axis is own.axis and each.line == own.line
         return is_same and bool({*each.of} & {*own.of})
 
-    return [each for each in found if not any(is_rival(each, own) for own in told)]
+    kept = [each for each in found if not is_across(each)]
+    return [each for each in kept if not any(is_rival(each, own) for own in told)]
 
 
 def with_said_values(
