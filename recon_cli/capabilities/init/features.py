@@ -26,23 +26,24 @@ class Features:
 
     Attributes:
         known: Each as counts tell it, with its name and the keys of its values.
-        forms: Feature → how a schema writes it.
     """
 
     known: list[tuple[DraftedFeature, str, tuple[str, ...]]] = field(default_factory=list)
-    forms: dict[str, object] = field(default_factory=dict)
 
     @property
     def keys(self) -> dict[str, tuple[str, ...]]:
         """Map each feature to the keys of its values."""
         return {name: keys for _, name, keys in self.known}
 
+    @property
+    def forms(self) -> dict[str, object]:
+        """Map each feature to how a schema writes it."""
+        return {name: {"categories": list(keys)} for name, keys in self.keys.items()}
+
     def forms_of(self, names: Iterable[str]) -> dict[str, object]:
         """Return how a schema writes some features; where there are none, one of anybody."""
-        found = {name: self.forms[name] for name in names}
-        if not found:
-            found[_ANYBODY] = self.forms.setdefault(_ANYBODY, {"categories": ["counted"]})
-        return found
+        forms = self.forms
+        return {name: forms[name] for name in names} or {_ANYBODY: {"categories": ["counted"]}}
 
     def conditions(self, structure: Structure) -> dict[int, Condition]:
         """Add the features of a structure; return what each line counts of them."""
@@ -88,7 +89,6 @@ class Features:
                 if f"{stem}_{n}" not in taken
             )
         self.known.append((feature, name, keys))
-        self.forms[name] = {"categories": list(keys)}
         return name, keys
 
 

@@ -1,4 +1,4 @@
-"""Which place is part of which, by sums and by what stands beside the rows of a table."""
+"""Tell which place is part of which, by sums and by what stands beside the rows of a table."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def is_below(one: int, other: int, above: Mapping[int, int]) -> bool:
 
 
 def _may_be(numbers: Intervals, whole: int, parts: Sequence[int]) -> bool:
-    """Whether places may all be parts of another: none of its counts is less than one of theirs."""
+    """Test whether places may be parts of another: none of its counts is below theirs."""
     if not parts:
         return False
     return bool((numbers.low[list(parts)].max(axis=0) <= numbers.high[whole] + 0.5).all())

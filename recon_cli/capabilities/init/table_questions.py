@@ -1,4 +1,4 @@
-"""What a draft asks about tables together: years, places that divide the same people, totals."""
+"""Ask about tables together: years, places that divide the same people, totals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns name the rows of a table, and which has the places: as said, or by their texts."""
+"""Tell which columns name the rows of a table, and which has the places."""
 
 from __future__ import annotations
 

@@ -30,9 +30,8 @@ _POSITIONS: Final = 24
 _FIRST_POSITIONS: Final = 8
 #: Parts of a total are no further from each other: two features that cross have no more values.
 _MOST_STEPS: Final = 400
-#: Of many lines fewer steps are tried: these many at least, and so many lines in all.
-_FEWEST_STEPS: Final = 12
-_MOST_LINES: Final = 40_000
+#: Every k-th line is looked at so often in all, small steps first: stars leave all possible.
+_MOST_LINES: Final = 150_000
 #: Of more lines no total is looked for in the midst of every k-th.
 _MOST_AROUND: Final = 200
 #: More lines are places, which are side by side with what they are part of.
@@ -141,8 +140,10 @@ def find_sums(
         return []
     search = _Search(block, units)
     beside = search.beside(range(block.low.shape[0]))
-    found = [*beside, *search.around(range(block.low.shape[0]), beside)]
-    found += [] if beside_only else [*search.strided(), *search.elsewhere(beside)]
+    found = [*beside]
+    if not beside_only:
+        found += search.around(range(block.low.shape[0]), beside)
+        found += [*search.strided(), *search.elsewhere(beside)]
     return _settled(found, block)
 
 
@@ -427,12 +428,13 @@ class _Search:
         found: list[Sum] = []
         if self.count > _MOST_STRIDED:
             return found
-        most = min(
-            (self.count + 1) // 2, _MOST_STEPS, max(_FEWEST_STEPS, _MOST_LINES // self.count)
-        )
-        for step in range(2, most + 1):
-            lines = self._possible_totals(step)
-            for residue in sorted({line % step for line in lines.tolist()}):
+        looked = 0
+        for step in range(2, min((self.count + 1) // 2, _MOST_STEPS) + 1):
+            residues = sorted({line % step for line in self._possible_totals(step).tolist()})
+            looked += len(residues) * self.count // step
+            if looked > _MOST_LINES:
+                break
+            for residue in residues:
                 own = range(residue, self.count, step)
                 near = self.beside(own, step)
                 found += near

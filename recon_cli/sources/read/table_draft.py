@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -115,7 +115,7 @@ class TableDraft:
 
     @property
     def _named(self) -> NamedRows:
-        """What names the rows of the region, told once while it stays."""
+        """Return what names the rows of the region, told once while it stays."""
         if self.named is None or self.named.region is not self.region:
             self.named = NamedRows(self.grid, self.region, self.headers, self.choices)
         return self.named
@@ -436,8 +436,7 @@ class TableDraft:
         if has_counts:  # a total of people who are counted in part
             open_ = [at for at in open_ if not self._is_whole(at, used)]
         is_classed = not has_counts and self._are_apart(open_)
-        runs = _runs(open_, [int(at) for at in relations.columns])
-        for run in (own for each in runs for own in self._by_ages(each, is_split=has_counts)):
+        for run in self._asked_together(open_, relations):
             is_told = is_classed or self._ask_possible(run, used, relations.base)
             odd = [at for at in run if self._breaks(at, rows)]
             if not is_told and (has_counts or not rows or odd):
@@ -527,15 +526,13 @@ class TableDraft:
         full = {(one, other) for one in sets[0] for other in sets[1]}
         return min(map(len, sets)) > 1 and {tuple(own) for own in parts} == full
 
-    def _by_ages(self, run: Sequence[int], *, is_split: bool) -> list[list[int]]:
-        """Return columns side by side in two parts, where several are ages and others are none.
-
-        Args:
-            is_split: Whether others are counts by their sums, so that these need not be a whole.
-        """
-        ages = [at for at in run if interval(" ".join(self.headers[at][-1:])) is not None]
-        others = [at for at in run if at not in ages]
-        return [ages, others] if is_split and len(ages) > 1 and others else [list(run)]
+    def _asked_together(self, open_: Sequence[int], relations: Relations) -> Iterator[list[int]]:
+        """Yield columns side by side; beside counts that add up, ages apart from others."""
+        has_counts = any(kind is Kind.COUNT for kind in relations.columns.values())
+        for run in _runs(open_, [int(at) for at in relations.columns]):
+            ages = [at for at in run if interval(" ".join(self.headers[at][-1:])) is not None]
+            others = [at for at in run if at not in ages]
+            yield from [ages, others] if has_counts and len(ages) > 1 and others else [run]
 
     def _ask_slips(self, counts: Sequence[int]) -> set[int]:
         """Ask about sums that a row or two break; return their columns."""
