@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from recon_cli.schema.geography import RESERVED_COLUMNS
-from recon_cli.sources.formats.vocabulary import in_latin, interval, plain
-from recon_cli.sources.read.words import Sense, is_word
+from recon_cli.sources.formats.vocabulary import interval, plain
+from recon_cli.sources.read.words import Sense, in_latin, is_word
 
 
 def slug(text: str) -> str:

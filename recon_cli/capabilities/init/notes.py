@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recon_cli.sources.formats.vocabulary import in_latin
-from recon_cli.sources.read.words import Sense, dictionary, says
+from recon_cli.sources.read.words import Sense, dictionary, in_latin, says
 
 _WORDS: Final = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS: Final = {word: number for number, word in enumerate(_WORDS, start=2)}

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from recon_cli.capabilities.init.names import usual_name
 from recon_cli.capabilities.init.structure import DraftedFeature, Structure
-from recon_cli.sources.formats.vocabulary import in_latin
-from recon_cli.sources.read.words import Sense, is_word, says
+from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 
 _ENDS = re.compile(r"[:;,()\[\]|\u2013\u2014/]|\s-\s|\.\s")
 #: Age and sex, by which labels say themselves that they are.

@@ -3,59 +3,17 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from recon_cli.schema import Feature, Release
+from recon_cli.sources.read.words import Sense, either, in_latin, is_word, words_for
 
-#: Words for all values of a feature.
-_TOTAL: Final = re.compile(
-    r"t|_t|tot|total|totals|all|both|any|persons|people|population|everybody|everyone"
-    r"|(total|all|both) (?!other).*|.* total|total\W.*|all categories\W.*"
-)
-#: What offices call the total in other languages of Europe, as `in_latin` has it; no word that is
-#: a place or a category, too, such as Alle, Allen or alt.
-TOTALS: Final = frozenset(
-    (
-        *("insgesamt", "gesamt", "summe", "zusammen", "ensemble", "tous", "toutes"),
-        *("totale", "totaux", "totales", "todos", "todas", "ambos sexos", "tutti", "totali"),
-        *("totaal", "ogolem", "razem", "suma", "samtliga", "totalt", "i alt"),
-        *("yhteensa", "kaikki", "celkem", "uhrnem", "spolu", "osszesen", "total general", "ukupno"),
-        *("skupaj", "kokku", "pavisam", "is viso", "synolo", "obshto", "vsichko"),
-        *("iomlan", "total geral", "ambos os sexos", "les deux sexes", "beide geschlechter"),
-    )
-)
-#: Letters that are no Latin letters with an accent, and what stands for each.
-_LETTERS: Final = (
-    "α β γ δ ε ζ η θ ι κ λ μ ν ξ ο π ρ σ ς τ υ φ χ ψ ω "  # noqa: RUF001
-    "а б в г д е ж з и й к л м н о п р с т у ф х ц ч ш щ ъ ы ь э ю я є і ґ ј "  # noqa: RUF001
-    "ł ø đ æ œ þ ð ı",  # noqa: RUF001
-    "a v g d e z i th i k l m n x o p r s s t y f ch ps o "
-    "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y _ e yu ya ye i g j "
-    "l o d ae oe th d i",
-)
-_LATIN: Final = str.maketrans(dict(zip(*map(str.split, _LETTERS), strict=True)))
-#: Ages in English, German, French, Dutch, Spanish, Portuguese, Italian, the languages of the North
-#: and Polish, without accents.
-_FILLER: Final = re.compile(
-    r"\b(aged?|from|years?|yrs?|old|of age|and|von|jahren?|jahre|de|ans|anos|anni|van|jaar|ar|"
-    r"vuotta|lat|lata|w wieku)\b"
-)
-_MORE: Final = (
-    "over|older|more|above|plus|alter|aelter|daruber|mehr|ouder|meer|mas|mais|piu|oltre|aldre|"
-    "aeldre|eldre|fler|mer|mere|wiecej|starsi"
-)
-_ENDS: Final = rf"(?:\+|(?:(?:or|und|oder|et|ou|of|en|y|o|e|och|eller|og|i) )?(?:{_MORE}))"
-_BELOW: Final = (
-    "lt_?|under |less than |<|unter |moins |menos |menores |jonger dan |minder dan |meno |"
-    "mniej niz |ponizej "
-)
-_AT_MOST: Final = re.compile(rf"(?:y_?)?(?:{_BELOW}) ?(\d{{1,9}})")
-_AT_LEAST: Final = re.compile(rf"(?:y_?)?(?:ge_?|>=|ab ) ?(\d{{1,9}})|y?(\d{{1,9}}) ?{_ENDS}")
-_BETWEEN: Final = re.compile(r"y?(\d{1,9}) ?(?:-|–|to|t|bis|a|til|till|do|t/m) ?y?(\d{1,9})")
-_BEFORE: Final = re.compile(r"(\d{1,9}) ?(?:-|–|bis)? ?(?:unter|tot|to under|but under) ?(\d{1,9})")
+#: How SDMX codes a total.
+_TOTAL_CODES: Final = frozenset(("t", "_t", "tot"))
+#: A total in English, with what it is of: ``All persons``, ``Total: 2021``, ``Year 7 total``.
+_TOTAL_OF: Final = re.compile(r"(?:all|both) (?!other).*|total\W.*|.* total")
 _SINGLE: Final = re.compile(r"y?(\d{1,9})")
 
 #: Lowest and highest number, the latter None without an end.
@@ -71,24 +29,41 @@ def is_total(text: str) -> bool:
     (True, True, True)
     """
     word = plain(text)
-    return _TOTAL.fullmatch(word) is not None or in_latin(word) in TOTALS
-
-
-def in_latin(word: str) -> str:
-    """Write a word in small Latin letters without accents; Greek and Cyrillic as they sound.
-
-    >>> in_latin("Größe"), in_latin("Łódź"), in_latin("Αγόρια"), in_latin("Мъже")
-    ('grosse', 'lodz', 'agoria', 'mazhe')
-    """
-    if word.isascii():
-        return word.casefold()
-    spread = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(c for c in spread if not unicodedata.combining(c)).translate(_LATIN)
+    if word in _TOTAL_CODES or _TOTAL_OF.fullmatch(word):
+        return True
+    return is_word(word, Sense.TOTAL) or is_word(word, Sense.EVERYBODY)
 
 
 def plain(text: str) -> str:
     """Fold case, and drop a colon at the end and doubled blanks."""
     return " ".join(text.casefold().strip(" :").split())
+
+
+@cache
+def _unspoken() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{either(Sense.YEARS, Sense.FROM)})\b")
+
+
+def _bare(words: str) -> str:
+    """Drop words that only say that numbers are ages: ``moins de 15 ans`` is ``moins 15``."""
+    return " ".join(_unspoken().sub(" ", words).split())
+
+
+@cache
+def _ages() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of ages below one, from one on, from one to another, and to below it."""
+    below = "|".join(re.escape(_bare(word)) for word in words_for(Sense.BELOW, Sense.YOUNGER))
+    joins, until = either(Sense.AND, Sense.OR), either(Sense.UNTIL)
+    to = rf"-|–|{either(Sense.TO)}"
+    more = rf"\+|(?:(?:{joins}) )?(?:{either(Sense.MORE)})"
+    return (
+        re.compile(rf"(?:y_?)?(?:lt_?|<|(?:{below}) ) ?(\d{{1,9}})"),
+        re.compile(
+            rf"(?:y_?)?(?:ge_?|>=|{either(Sense.AT_LEAST)}) ?(\d{{1,9}})|y?(\d{{1,9}}) ?(?:{more})"
+        ),
+        re.compile(rf"y?(\d{{1,9}}) ?(?:{to}|t) ?y?(\d{{1,9}})"),
+        re.compile(rf"(\d{{1,9}}) ?(?:{to})? ?(?:{until}|{below}) ?(\d{{1,9}})"),
+    )
 
 
 def interval(text: str) -> Interval | None:
@@ -101,16 +76,17 @@ def interval(text: str) -> Interval | None:
     >>> [interval(t) for t in ("15 bis unter 25 Jahre", "15 à 24 ans", "65 años y más")]
     [(15, 24), (15, 24), (65, None)]
     """
-    words = " ".join(_FILLER.sub(" ", in_latin(plain(text)).replace("_", " ")).split())
+    words = _bare(in_latin(plain(text)).replace("_", " "))
     words = words.replace("y lt", "y_lt").replace("y ge", "y_ge").replace("lt ", "lt_")
-    if match := _AT_MOST.fullmatch(words):
+    at_most, at_least, between, before = _ages()
+    if match := at_most.fullmatch(words):
         return 0, int(match[1]) - 1
-    if match := _AT_LEAST.fullmatch(words):
+    if match := at_least.fullmatch(words):
         return int(match[1] or match[2]), None
-    if match := _BEFORE.fullmatch(words):
+    if match := before.fullmatch(words):
         low, high = int(match[1]), int(match[2]) - 1
         return (low, high) if low <= high else None
-    if match := _BETWEEN.fullmatch(words):
+    if match := between.fullmatch(words):
         low, high = int(match[1]), int(match[2])
         return (low, high) if low <= high else None
     if match := _SINGLE.fullmatch(words):

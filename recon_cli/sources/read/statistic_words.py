@@ -10,8 +10,7 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
-from recon_cli.sources.formats.vocabulary import in_latin
-from recon_cli.sources.read.words import Entry, Sense, says
+from recon_cli.sources.read.words import Entry, Sense, in_latin, says
 from recon_cli.strict_yaml import parse_yaml
 
 #: What a header may name.

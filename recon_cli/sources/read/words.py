@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
@@ -11,8 +12,18 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from recon_cli.sources.formats.vocabulary import in_latin
 from recon_cli.strict_yaml import parse_yaml
+
+#: Letters that are no Latin letters with an accent, and what stands for each.
+_LETTERS: Final = (
+    "α β γ δ ε ζ η θ ι κ λ μ ν ξ ο π ρ σ ς τ υ φ χ ψ ω "  # noqa: RUF001
+    "а б в г д е ж з и й к л м н о п р с т у ф х ц ч ш щ ъ ы ь э ю я є і ґ ј "  # noqa: RUF001
+    "ł ø đ æ œ þ ð ı",  # noqa: RUF001
+    "a v g d e z i th i k l m n x o p r s s t y f ch ps o "
+    "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y _ e yu ya ye i g j "
+    "l o d ae oe th d i",
+)
+_LATIN: Final = str.maketrans(dict(zip(*map(str.split, _LETTERS), strict=True)))
 
 
 class Sense(StrEnum):
@@ -33,6 +44,15 @@ class Sense(StrEnum):
     BELOW = "below"
     SUPPRESSED = "suppressed"
     NOTHING = "nothing"
+    EVERYBODY = "everybody"
+    YEARS = "years"
+    FROM = "from"
+    TO = "to"
+    UNTIL = "until"
+    YOUNGER = "younger"
+    AT_LEAST = "at_least"
+    MORE = "more"
+    OR = "or"
 
 
 class Entry(BaseModel):
@@ -53,6 +73,18 @@ class Entry(BaseModel):
 _ENTRIES: Final = TypeAdapter(dict[Sense, tuple[Entry, ...]])
 
 
+def in_latin(word: str) -> str:
+    """Write a word in small Latin letters without accents; Greek and Cyrillic as they sound.
+
+    >>> in_latin("Größe"), in_latin("Łódź"), in_latin("Αγόρια"), in_latin("Мъже")
+    ('grosse', 'lodz', 'agoria', 'mazhe')
+    """
+    if word.isascii():
+        return word.casefold()
+    spread = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(c for c in spread if not unicodedata.combining(c)).translate(_LATIN)
+
+
 @cache
 def dictionary() -> Mapping[Sense, tuple[Entry, ...]]:
     """Return all words by what they stand for."""
@@ -61,14 +93,21 @@ def dictionary() -> Mapping[Sense, tuple[Entry, ...]]:
 
 
 @cache
-def _patterns() -> Mapping[Sense, re.Pattern[str]]:
-    found = {}
-    for sense, entries in dictionary().items():
-        words = sorted((in_latin(each.word) for each in entries), key=len, reverse=True)
-        either = "|".join(map(re.escape, words))
-        note = r"\d?" if sense is Sense.TOTAL else ""  # a raised number, of which the sheet is
-        found[sense] = re.compile(rf"(?<![^\W_])(?:{either}){note}(?![^\W_])")
-    return found
+def words_for(*senses: Sense) -> tuple[str, ...]:
+    """Return the words that may stand for one of ``senses`` in Latin letters, the longest first."""
+    words = {in_latin(each.word) for sense in senses for each in dictionary()[sense]}
+    return tuple(sorted(words, key=lambda word: (-len(word), word)))
+
+
+def either(*senses: Sense) -> str:
+    """Return a pattern of the words that may stand for one of ``senses``, in Latin letters."""
+    return "|".join(map(re.escape, words_for(*senses)))
+
+
+@cache
+def _pattern(sense: Sense) -> re.Pattern[str]:
+    note = r"\d?" if sense is Sense.TOTAL else ""  # a raised number, of which the sheet is
+    return re.compile(rf"(?<![^\W_])(?:{either(sense)}){note}(?![^\W_])")
 
 
 def says(text: str, sense: Sense) -> bool:
@@ -80,15 +119,12 @@ def says(text: str, sense: Sense) -> bool:
         >>> says("TOTAL1", Sense.TOTAL)  # with a footnote
         True
     """
-    return _patterns()[sense].search(in_latin(text).replace("_", " ")) is not None
+    return _pattern(sense).search(in_latin(text).replace("_", " ")) is not None
 
 
 @cache
-def _whole_words() -> Mapping[Sense, frozenset[str]]:
-    return {
-        sense: frozenset(in_latin(each.word) for each in entries)
-        for sense, entries in dictionary().items()
-    }
+def _whole_words(sense: Sense) -> frozenset[str]:
+    return frozenset(words_for(sense))
 
 
 def is_word(text: str, sense: Sense) -> bool:
@@ -98,4 +134,4 @@ def is_word(text: str, sense: Sense) -> bool:
         >>> is_word("Mädchen", Sense.FEMALE), is_word("Girls' schools", Sense.FEMALE)
         (True, False)
     """
-    return in_latin(text).replace("_", " ").strip(" :") in _whole_words()[sense]
+    return in_latin(text).replace("_", " ").strip(" :") in _whole_words(sense)

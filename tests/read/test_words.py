@@ -1,0 +1,53 @@
+"""The dictionary of words of sheets: each word stands once for a thing, and has a source."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from recon_cli.sources.formats.vocabulary import interval, is_total
+from recon_cli.sources.read.words import Sense, dictionary, in_latin, says
+
+
+@pytest.mark.parametrize("sense", Sense)
+def test_each_word_is_there_once_and_has_a_source(sense: Sense) -> None:
+    entries = dictionary()[sense]
+    times = Counter((each.language, in_latin(each.word)) for each in entries)
+    assert entries
+    assert [word for word, number in times.items() if number > 1] == []
+    assert [each.word for each in entries if not (each.source.strip() and each.language)] == []
+    assert [each.word for each in entries if each.word != each.word.lower().strip()] == []
+
+
+@pytest.mark.parametrize(
+    ("label", "ages"),
+    [
+        ("moins de 15 ans", (0, 14)),
+        ("menores de 5 años", (0, 4)),
+        ("Meno di 5 anni", (0, 4)),
+        ("jonger dan 15 jaar", (0, 14)),
+        ("15 tot 25 jaar", (15, 24)),
+        ("15 t/m 24 jaar", (15, 24)),
+        ("15 a menos de 25 años", (15, 24)),
+        ("15 to under 25 years", (15, 24)),
+        ("65 år eller äldre", (65, None)),
+        ("65 lat i więcej", (65, None)),
+        ("ab 85 Jahren", (85, None)),
+        ("15 und 24", None),
+    ],
+)
+def test_ages_are_read_in_the_languages_of_the_dictionary(
+    label: str, ages: tuple[int, int | None] | None
+) -> None:
+    assert interval(label) == ages
+
+
+@pytest.mark.parametrize("sense", [Sense.TOTAL, Sense.EVERYBODY])
+def test_each_word_for_everybody_is_a_total(sense: Sense) -> None:
+    assert all(is_total(each.word) for each in dictionary()[sense])
+
+
+def test_people_are_a_total_only_if_a_label_says_no_more() -> None:
+    assert is_total("People")
+    assert not says("Young people", Sense.TOTAL)
