@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 
 from recon_cli.sources.formats.vocabulary import interval, is_total
-from recon_cli.sources.read.words import Sense, dictionary, in_latin, says
+from recon_cli.sources.read.statistic_words import order_named
+from recon_cli.sources.read.words import Sense, dictionary, in_latin, meanings, says
 
 
 @pytest.mark.parametrize("sense", Sense)
@@ -51,3 +53,31 @@ def test_each_word_for_everybody_is_a_total(sense: Sense) -> None:
 def test_people_are_a_total_only_if_a_label_says_no_more() -> None:
     assert is_total("People")
     assert not says("Young people", Sense.TOTAL)
+
+
+@pytest.mark.parametrize(
+    ("header", "order"),
+    [
+        ("Age, 1. Quartil", "1/4"),
+        ("3e quartile", "3/4"),
+        ("Unteres Quartil", "1/4"),
+        ("90th percentile", "90/100"),
+        ("9e décile", "9/10"),
+        ("12th decile", ""),
+        ("Decile", ""),
+    ],
+)
+def test_a_quantile_is_of_the_share_of_people_that_its_words_mean(header: str, order: str) -> None:
+    assert order_named(header) == order
+
+
+def test_ages_and_sexes_are_kinds() -> None:
+    assert says("Alter", Sense.KIND)
+    assert says("Sex", Sense.KIND)
+    assert not says("Sex", Sense.PLACE)
+
+
+def test_what_words_mean_is_a_number() -> None:
+    assert all(meanings(Sense.NUMBER).values())
+    assert all(0 < Fraction(each) < 1 for each in meanings(Sense.ORDER).values())
+    assert all(int(each) > 2 for each in meanings(Sense.QUANTILE).values() if each)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recon_cli.schema.geography import RESERVED_COLUMNS
 from recon_cli.sources.formats.vocabulary import interval, plain
-from recon_cli.sources.read.words import Sense, in_latin, is_word
+from recon_cli.sources.read.words import Sense, either, in_latin, is_word
 
 
 def slug(text: str) -> str:
@@ -29,7 +29,7 @@ def usual_name(labels: Sequence[str]) -> str:
     'year'
     """
     known = [plain(label) for label in labels]
-    if known and all(re.fullmatch(r"(year|grade|class) \d+", each) for each in known):
+    if known and all(re.fullmatch(rf"({either(Sense.GRADE)}) \d+", each) for each in known):
         return known[0].partition(" ")[0]
     if known and all(map(_sex, known)):
         return "sex"

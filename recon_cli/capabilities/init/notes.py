@@ -5,19 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
-from recon_cli.sources.read.words import Sense, dictionary, in_latin, says
+from recon_cli.sources.read.words import Sense, either, found_in, in_latin, meanings, says
 
-_WORDS: Final = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS: Final = {word: number for number, word in enumerate(_WORDS, start=2)}
-_NUMBER: Final = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})\b"
-_BETWEEN: Final = re.compile(r"\b(?:0|1|one)\s*(?:-|\u2013|to|and|bis|a)\s*" + _NUMBER)
 #: What may follow a marker, or stand around it, in a sentence.
 _PUNCTUATION: Final = ".,;:()'\"\u201c\u201d\u2018\u2019"
-#: Words for a cell without any text, and for a count of 0 in words.
-_BLANK: Final = re.compile(r"\b(?:blanks?|empty cells?|leere?)\b")
-_NOBODY: Final = re.compile(r"\b(?:nobody|no (?:one|people|persons|cases))\b")
 #: Letters of a note that are shown.
 _LONGEST: Final = 70
 
@@ -88,10 +82,10 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
         for sentence in re.split(r"[.;]\s", text) if "" in markers else ():
-            plain = in_latin(sentence)
-            blank = _BLANK.search(plain)
-            said = plain[blank.end() :] if blank else ""
-            if said and (says(said, Sense.NOTHING) or _NOBODY.search(said)) and not _below(said):
+            blank = found_in(sentence, Sense.BLANK)
+            said = blank.string[blank.end() :] if blank else ""
+            is_none = says(said, Sense.NOTHING) or says(said, Sense.NOBODY)
+            if is_none and not _below(said):
                 found.add("")
         for marker, words in _clauses(text, markers):
             ends = (i for i, word in enumerate(words, start=1) if word.endswith((";", ".")))
@@ -135,15 +129,23 @@ def _clauses(text: str, markers: Sequence[str]) -> list[tuple[str, list[str]]]:
     return parts
 
 
+@cache
+def _thresholds() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of the number that counts are below, and of their greatest number."""
+    numbers = meanings(Sense.NUMBER)
+    one = "|".join(word for word, number in numbers.items() if number == "1")
+    many = "|".join(word for word, number in numbers.items() if number != "1")
+    number = rf"(\d{{1,3}}|{many})\b"
+    to = rf"-|\u2013|{either(Sense.TO, Sense.AND)}"
+    return (
+        re.compile(rf"(?:<\s*|\b(?:{either(Sense.BELOW)})\s+){number}"),
+        re.compile(rf"\b(?:0|1|{one})\s*(?:{to})\s*{number}"),
+    )
+
+
 def _below(text: str) -> int | None:
     plain = in_latin(text)
-    either = "|".join(re.escape(in_latin(each.word)) for each in dictionary()[Sense.BELOW])
-    if number := re.search(rf"(?:<\s*|\b(?:{either})\s+){_NUMBER}", plain):
-        return _value(number[1])
-    if number := _BETWEEN.search(plain):
-        return _value(number[1]) + 1
+    for added, pattern in enumerate(_thresholds()):
+        if number := pattern.search(plain):
+            return int(meanings(Sense.NUMBER).get(number[1], number[1])) + added
     return None
-
-
-def _value(word: str) -> int:
-    return int(word) if word.isdigit() else _NUMBERS[word]

@@ -30,6 +30,7 @@ from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.row_labels import rows_named
 from recon_cli.sources.read.table_reading import TableReading
+from recon_cli.sources.read.words import Sense, is_word
 from recon_cli.sources.read.zeros import may_be_nobody
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import (
@@ -39,10 +40,6 @@ from recon_cli.sources.tabular import (
     unread_sheets,
 )
 from recon_cli.sources.tabular.sheet import Sheet
-
-#: Dimensions of which a publication has one value: the last, if there are several.
-PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
-
 
 #: Columns that a refusal names.
 _MOST_NAMED: Final = 20
@@ -419,7 +416,7 @@ def _of_one_period(file: TableFile) -> TableFile:
         return file
     for each in file.sheet.dimensions:
         categories = file.survey.categories[each.name]
-        if PERIOD.fullmatch(each.name) and len(categories) > 1:
+        if is_word(each.name, Sense.PERIOD) and len(categories) > 1:
             where[each.code] = (max(code for code, _ in categories),)
     if where == file.sheet.where:
         return file
@@ -541,7 +538,7 @@ def rest_of_mapping(
         file.sheet.headers[at]: values[0]
         for file in files
         for at, values in file.sheet.where.items()
-        if PERIOD.fullmatch(file.sheet.headers[at])
+        if is_word(file.sheet.headers[at], Sense.PERIOD)
     }
     if where:
         mapping["where"] = where

@@ -11,11 +11,6 @@ from recon_cli.capabilities.init.structure import DraftedFeature, Structure
 from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 
 _ENDS = re.compile(r"[:;,()\[\]|\u2013\u2014/]|\s-\s|\.\s")
-#: Age and sex, by which labels say themselves that they are.
-_AGE = frozenset(("age", "ages", "alter", "leeftijd", "edad", "idade", "eta", "alder", "wiek"))
-_SEX = frozenset(
-    ("sex", "gender", "geschlecht", "sexe", "geslacht", "sexo", "sesso", "kon", "plec")
-)
 #: A longer phrase tells what is counted, not what it is counted by.
 _MOST_WORDS = 4
 
@@ -57,7 +52,9 @@ def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure
             able = [each for each in told if beside.isdisjoint(in_latin(each).split())]
             # Ages and sexes are told by their labels.
             able = [
-                each for each in able if in_latin(each) not in _AGE | _SEX or usual_name(labels)
+                each
+                for each in able
+                if usual_name(labels) or not (is_word(each, Sense.AGE) or is_word(each, Sense.SEX))
             ]
             if len(able) == 1 and not any(map(str.isdigit, able[0])):
                 features[unnamed[0]] = replace(features[unnamed[0]], name=able[0])

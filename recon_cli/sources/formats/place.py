@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import polars as pl
 
 from recon_cli.sources.formats.count_sheet import cell_text
 
 #: Columns of the Census Bureau's API whose codes are together a geoid.
 NESTED = ("state", "county", "tract", "block group", "block")
-#: Headers of columns with geoids, in small letters.
-GEOIDS: Final = (
-    "geoid", "geo_id", "geocode", "geography code", "geography_code", "geo code", "area code",
-    "area_code", "fips", "code", "geo", "ref_area", "id", "area",
-)  # fmt: skip
 
 
 def are_digits(texts: pl.Series) -> pl.Series:

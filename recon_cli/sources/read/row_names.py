@@ -10,13 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.row_labels import Path
-from recon_cli.sources.read.words import Sense, says
+from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Capitals that stand for a word.
 _LONGEST_CODE: Final = 3
@@ -72,7 +71,7 @@ class NamedRows:
         if (inner := [at for at in names.keys if at in names.parents]) and self.choices.parent:
             return inner[0], None
         by_word = [at for at in names.keys if self._is_of_places(at)]
-        coded = [at for at in names.keys if self._header(at).casefold() in GEOIDS]
+        coded = [at for at in names.keys if is_word(self._header(at), Sense.GEOID)]
         inside = [at for at in names.keys if self._is_in_places(at, names)]
         for able in (by_word, coded, inside):
             if len(able) == 1:
@@ -120,7 +119,7 @@ class NamedRows:
         """
         for word in tuple(names.twins) if names.is_long else ():
             code = names.twins[word]
-            is_geoid = self._header(code).casefold() in GEOIDS
+            is_geoid = is_word(self._header(code), Sense.GEOID)
             if is_geoid or not self._are_codes(code) or self._are_codes(word):
                 continue
             if self._is_other_name(word, names):
@@ -144,7 +143,7 @@ class NamedRows:
             for at in names.constants
             if at in said
             or (not said and self._is_of_places(at))
-            or (not said and self._header(at).casefold() in GEOIDS)
+            or (not said and is_word(self._header(at), Sense.GEOID))
         ]
         is_told = any(self._is_of_places(at) for at in names.keys)
         if len(able) != 1 or able[0] in names.keys or (is_told and not said):

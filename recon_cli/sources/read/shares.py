@@ -10,7 +10,7 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.ratios import Ratio, ratio_support
 from recon_cli.sources.read.relations import Axis, Relations
 from recon_cli.sources.read.sums import MARGIN_BITS, Support
-from recon_cli.sources.read.words import Sense, in_latin, says
+from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 
 _UNTRIED = Support(0, 0, 0, 0.0, 0.0)
 
@@ -123,7 +123,7 @@ def _plain(words: Sequence[str]) -> str:
     for word in words:
         text = re.sub(r"[%()]", " ", in_latin(word))
         some = [each for each in text.split() if not _is_unit(each)]
-        if some and some[-1] in ("in", "of"):
+        if some and is_word(some[-1], Sense.JOINING):
             some = some[:-1]
         kept += some
     return " ".join(kept)

@@ -53,6 +53,24 @@ class Sense(StrEnum):
     AT_LEAST = "at_least"
     MORE = "more"
     OR = "or"
+    AGE = "age"
+    SEX = "sex"
+    GRADE = "grade"
+    PERIOD = "period"
+    GEOID = "geoid"
+    BLANK = "blank"
+    NOBODY = "nobody"
+    NUMBER = "number"
+    JOINING = "joining"
+    ORDINAL = "ordinal"
+    MEAN = "mean"
+    MEDIAN = "median"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+    MODE = "mode"
+    QUANTILE = "quantile"
+    DEVIATION = "deviation"
+    ORDER = "order"
 
 
 class Entry(BaseModel):
@@ -61,6 +79,7 @@ class Entry(BaseModel):
     Attributes:
         word: In small letters.
         source: Where an office prints it.
+        means: What a program needs to know of it, such as the number that it stands for.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,9 +87,12 @@ class Entry(BaseModel):
     language: str
     word: str
     source: str
+    means: str = ""
 
 
 _ENTRIES: Final = TypeAdapter(dict[Sense, tuple[Entry, ...]])
+#: Words that stand for a thing because they stand for a narrower one.
+_NARROWER: Final = {Sense.KIND: (Sense.AGE, Sense.SEX)}
 
 
 def in_latin(word: str) -> str:
@@ -95,8 +117,19 @@ def dictionary() -> Mapping[Sense, tuple[Entry, ...]]:
 @cache
 def words_for(*senses: Sense) -> tuple[str, ...]:
     """Return the words that may stand for one of ``senses`` in Latin letters, the longest first."""
-    words = {in_latin(each.word) for sense in senses for each in dictionary()[sense]}
+    every = [each for sense in senses for each in (sense, *_NARROWER.get(sense, ()))]
+    words = {in_latin(each.word) for sense in every for each in dictionary()[sense]}
     return tuple(sorted(words, key=lambda word: (-len(word), word)))
+
+
+@cache
+def meanings(sense: Sense) -> Mapping[str, str]:
+    """Return what each of the words for a sense means, by the word in Latin letters.
+
+    >>> meanings(Sense.NUMBER)["five"]
+    '5'
+    """
+    return {in_latin(each.word): each.means for each in dictionary()[sense]}
 
 
 def either(*senses: Sense) -> str:
@@ -105,9 +138,15 @@ def either(*senses: Sense) -> str:
 
 
 @cache
-def _pattern(sense: Sense) -> re.Pattern[str]:
+def pattern_of(sense: Sense) -> re.Pattern[str]:
+    """Return the pattern of a word that may stand for ``sense``, in Latin letters."""
     note = r"\d?" if sense is Sense.TOTAL else ""  # a raised number, of which the sheet is
     return re.compile(rf"(?<![^\W_])(?:{either(sense)}){note}(?![^\W_])")
+
+
+def found_in(text: str, sense: Sense) -> re.Match[str] | None:
+    """Find the first word of a text that may stand for ``sense``; in Latin letters."""
+    return pattern_of(sense).search(in_latin(text).replace("_", " "))
 
 
 def says(text: str, sense: Sense) -> bool:
@@ -119,7 +158,7 @@ def says(text: str, sense: Sense) -> bool:
         >>> says("TOTAL1", Sense.TOTAL)  # with a footnote
         True
     """
-    return _pattern(sense).search(in_latin(text).replace("_", " ")) is not None
+    return found_in(text, sense) is not None
 
 
 @cache
