@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -10,6 +12,7 @@ import pytest
 from recon_cli.sources.formats.vocabulary import interval, is_total
 from recon_cli.sources.read.statistic_words import order_named
 from recon_cli.sources.read.words import Sense, dictionary, in_latin, meanings, says
+from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize("sense", Sense)
@@ -81,3 +84,25 @@ def test_what_words_mean_is_a_number() -> None:
     assert all(meanings(Sense.NUMBER).values())
     assert all(0 < Fraction(each) < 1 for each in meanings(Sense.ORDER).values())
     assert all(int(each) > 2 for each in meanings(Sense.QUANTILE).values() if each)
+
+
+@pytest.mark.parametrize("folder", ["sources", "capabilities/init", "capabilities/ingest"])
+def test_no_text_in_code_has_a_word_of_the_dictionary_in_another_language(folder: str) -> None:
+    """A list of words of several languages has some of them; English is that of our messages."""
+    every = [each for entries in dictionary().values() for each in entries]
+    english = {in_latin(each.word) for each in every if each.language == "en"}
+    others = {in_latin(each.word) for each in every if len(each.word) > 3} - english
+    found = re.compile(rf"\b(?:{'|'.join(map(re.escape, others))})\b")
+    paths = sorted((ROOT / "recon_cli" / folder).rglob("*.py"))
+    assert paths
+    for path in paths:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docstrings = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+        texts = [
+            each.value
+            for each in ast.walk(tree)
+            if isinstance(each, ast.Constant)
+            and isinstance(each.value, str)
+            and id(each) not in docstrings
+        ]
+        assert [text for text in texts if found.search(in_latin(text))] == [], path.name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from recon_cli.sources.read.words import Sense, either, found_in, in_latin, meanings, says
@@ -84,8 +83,7 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
         for sentence in re.split(r"[.;]\s", text) if "" in markers else ():
             blank = found_in(sentence, Sense.BLANK)
             said = blank.string[blank.end() :] if blank else ""
-            is_none = says(said, Sense.NOTHING) or says(said, Sense.NOBODY)
-            if is_none and not _below(said):
+            if says(said, Sense.NOTHING, Sense.NOBODY) and not _below(said):
                 found.add("")
         for marker, words in _clauses(text, markers):
             ends = (i for i, word in enumerate(words, start=1) if word.endswith((";", ".")))
@@ -129,23 +127,13 @@ def _clauses(text: str, markers: Sequence[str]) -> list[tuple[str, list[str]]]:
     return parts
 
 
-@cache
-def _thresholds() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of the number that counts are below, and of their greatest number."""
-    numbers = meanings(Sense.NUMBER)
-    one = "|".join(word for word, number in numbers.items() if number == "1")
-    many = "|".join(word for word, number in numbers.items() if number != "1")
-    number = rf"(\d{{1,3}}|{many})\b"
-    to = rf"-|\u2013|{either(Sense.TO, Sense.AND)}"
-    return (
-        re.compile(rf"(?:<\s*|\b(?:{either(Sense.BELOW)})\s+){number}"),
-        re.compile(rf"\b(?:0|1|{one})\s*(?:{to})\s*{number}"),
-    )
-
-
 def _below(text: str) -> int | None:
-    plain = in_latin(text)
-    for added, pattern in enumerate(_thresholds()):
-        if number := pattern.search(plain):
-            return int(meanings(Sense.NUMBER).get(number[1], number[1])) + added
+    plain, numbers = in_latin(text), meanings(Sense.NUMBER)
+    ones = sorted(word for word, means in numbers.items() if means == "1")  # below one is nobody
+    number = rf"(\d{{1,3}}|{'|'.join(sorted(numbers.keys() - ones))})\b"
+    below = rf"(?:<\s*|\b(?:{either(Sense.BELOW)})\s+){number}"
+    up_to = rf"\b(?:0|1|{'|'.join(ones)})\s*(?:-|\u2013|{either(Sense.TO, Sense.AND)})\s*{number}"
+    for added, pattern in enumerate((below, up_to)):
+        if found := re.search(pattern, plain):
+            return int(numbers.get(found[1], found[1])) + added
     return None

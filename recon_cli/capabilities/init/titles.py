@@ -51,11 +51,8 @@ def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure
         for told in ([table.sheet] if table.sheet else [], phrases(table.title)):
             able = [each for each in told if beside.isdisjoint(in_latin(each).split())]
             # Ages and sexes are told by their labels.
-            able = [
-                each
-                for each in able
-                if usual_name(labels) or not (is_word(each, Sense.AGE) or is_word(each, Sense.SEX))
-            ]
+            if not usual_name(labels):
+                able = [each for each in able if not is_word(each, Sense.AGE, Sense.SEX)]
             if len(able) == 1 and not any(map(str.isdigit, able[0])):
                 features[unnamed[0]] = replace(features[unnamed[0]], name=able[0])
                 break
@@ -91,4 +88,4 @@ def phrases(title: str) -> list[str]:
 
 
 def _is_place(phrase: str) -> bool:
-    return any(map(str.isdigit, phrase)) or says(phrase, Sense.PLACE) or says(phrase, Sense.TOTAL)
+    return any(map(str.isdigit, phrase)) or says(phrase, Sense.PLACE, Sense.TOTAL)

@@ -29,9 +29,8 @@ def is_total(text: str) -> bool:
     (True, True, True)
     """
     word = plain(text)
-    if word in _TOTAL_CODES or _TOTAL_OF.fullmatch(word):
-        return True
-    return is_word(word, Sense.TOTAL) or is_word(word, Sense.EVERYBODY)
+    is_said = is_word(word, Sense.TOTAL, Sense.EVERYBODY)
+    return is_said or word in _TOTAL_CODES or _TOTAL_OF.fullmatch(word) is not None
 
 
 def plain(text: str) -> str:
@@ -39,27 +38,23 @@ def plain(text: str) -> str:
     return " ".join(text.casefold().strip(" :").split())
 
 
-@cache
-def _unspoken() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{either(Sense.YEARS, Sense.FROM)})\b")
-
-
 def _bare(words: str) -> str:
     """Drop words that only say that numbers are ages: ``moins de 15 ans`` is ``moins 15``."""
-    return " ".join(_unspoken().sub(" ", words).split())
+    unspoken = rf"\b(?:{either(Sense.YEARS, Sense.FROM)})\b"
+    return " ".join(re.sub(unspoken, " ", words).split())
 
 
 @cache
 def _ages() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Return patterns of ages below one, from one on, from one to another, and to below it."""
-    below = "|".join(re.escape(_bare(word)) for word in words_for(Sense.BELOW, Sense.YOUNGER))
-    joins, until = either(Sense.AND, Sense.OR), either(Sense.UNTIL)
+    below = "|".join(map(re.escape, map(_bare, words_for(Sense.BELOW, Sense.YOUNGER))))
+    joins, more, until = either(Sense.AND, Sense.OR), either(Sense.MORE), either(Sense.UNTIL)
     to = rf"-|–|{either(Sense.TO)}"
-    more = rf"\+|(?:(?:{joins}) )?(?:{either(Sense.MORE)})"
     return (
         re.compile(rf"(?:y_?)?(?:lt_?|<|(?:{below}) ) ?(\d{{1,9}})"),
         re.compile(
-            rf"(?:y_?)?(?:ge_?|>=|{either(Sense.AT_LEAST)}) ?(\d{{1,9}})|y?(\d{{1,9}}) ?(?:{more})"
+            rf"(?:y_?)?(?:ge_?|>=|{either(Sense.AT_LEAST)}) ?(\d{{1,9}})"
+            rf"|y?(\d{{1,9}}) ?(?:\+|(?:(?:{joins}) )?(?:{more}))"
         ),
         re.compile(rf"y?(\d{{1,9}}) ?(?:{to}|t) ?y?(\d{{1,9}})"),
         re.compile(rf"(\d{{1,9}}) ?(?:{to})? ?(?:{until}|{below}) ?(\d{{1,9}})"),
@@ -83,11 +78,8 @@ def interval(text: str) -> Interval | None:
         return 0, int(match[1]) - 1
     if match := at_least.fullmatch(words):
         return int(match[1] or match[2]), None
-    if match := before.fullmatch(words):
-        low, high = int(match[1]), int(match[2]) - 1
-        return (low, high) if low <= high else None
-    if match := between.fullmatch(words):
-        low, high = int(match[1]), int(match[2])
+    if match := before.fullmatch(words) or between.fullmatch(words):
+        low, high = int(match[1]), int(match[2]) - (match.re is before)
         return (low, high) if low <= high else None
     if match := _SINGLE.fullmatch(words):
         return int(match[1]), int(match[1])

@@ -38,7 +38,7 @@ def fill_roles(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> Non
     region = table.region
     for row in region.header:
         texts = [str(text) for text in grid.texts[row].tolist() if text]
-        units = sum(says(t, Sense.UNIT) or says(t, Sense.PERCENTAGE) for t in texts)
+        units = sum(says(t, Sense.UNIT, Sense.PERCENTAGE) for t in texts)
         roles[row] = Role.UNIT if texts and 2 * units > len(texts) else Role.HEADER
     for row in region.headings:
         roles[row] = Role.PARENT

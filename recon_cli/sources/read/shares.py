@@ -130,4 +130,4 @@ def _plain(words: Sequence[str]) -> str:
 
 
 def _is_unit(word: str) -> bool:
-    return says(word, Sense.PERCENTAGE) or says(word, Sense.UNIT)
+    return says(word, Sense.PERCENTAGE, Sense.UNIT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final, Literal, get_args
 
 from recon_cli.sources.read.words import (
@@ -21,12 +20,6 @@ from recon_cli.sources.read.words import (
 StatisticWord = Literal["mean", "median", "minimum", "maximum", "mode", "quantile", "deviation"]
 
 _STATISTICS: Final = {word: Sense(word) for word in get_args(StatisticWord)}
-
-
-@cache
-def _ordinal() -> re.Pattern[str]:
-    suffix, quantile = either(Sense.ORDINAL), either(Sense.QUANTILE)
-    return re.compile(rf"\b(\d{{1,2}})\.?(?:{suffix})? ({quantile})\b")
 
 
 def statistic_named(header: str) -> StatisticWord | None:
@@ -49,7 +42,8 @@ def order_named(header: str) -> str:
     """
     if named := found_in(header, Sense.ORDER):
         return meanings(Sense.ORDER)[named[0]]
-    found = _ordinal().search(in_latin(header).replace("_", " "))
+    ordinal = rf"\b(\d{{1,2}})\.?(?:{either(Sense.ORDINAL)})? ({either(Sense.QUANTILE)})\b"
+    found = re.search(ordinal, in_latin(header).replace("_", " "))
     parts = meanings(Sense.QUANTILE)[found[2]] if found else ""
     return f"{found[1]}/{parts}" if found and parts and int(found[1]) < int(parts) else ""
 
@@ -60,9 +54,7 @@ def words_beside(header: str) -> tuple[str, ...]:
     >>> words_beside("Median age at diagnosis"), words_beside("All ages: Number")
     (('age', 'diagnosis'), ('all', 'ages'))
     """
-    plain = in_latin(header).replace("_", " ")
-    for sense in _STATISTICS.values():
-        plain = pattern_of(sense).sub(" ", plain)
+    plain = pattern_of(*_STATISTICS.values()).sub(" ", in_latin(header).replace("_", " "))
     return tuple(
         word
         for word in re.findall(r"[^\W_]+", plain)

@@ -115,11 +115,10 @@ def dictionary() -> Mapping[Sense, tuple[Entry, ...]]:
 
 
 @cache
-def words_for(*senses: Sense) -> tuple[str, ...]:
-    """Return the words that may stand for one of ``senses`` in Latin letters, the longest first."""
+def words_for(*senses: Sense) -> frozenset[str]:
+    """Return the words that may stand for one of ``senses``, in Latin letters."""
     every = [each for sense in senses for each in (sense, *_NARROWER.get(sense, ()))]
-    words = {in_latin(each.word) for sense in every for each in dictionary()[sense]}
-    return tuple(sorted(words, key=lambda word: (-len(word), word)))
+    return frozenset(in_latin(each.word) for sense in every for each in dictionary()[sense])
 
 
 @cache
@@ -132,25 +131,27 @@ def meanings(sense: Sense) -> Mapping[str, str]:
     return {in_latin(each.word): each.means for each in dictionary()[sense]}
 
 
+@cache
 def either(*senses: Sense) -> str:
     """Return a pattern of the words that may stand for one of ``senses``, in Latin letters."""
-    return "|".join(map(re.escape, words_for(*senses)))
+    longest = sorted(words_for(*senses), key=lambda word: (-len(word), word))
+    return "|".join(map(re.escape, longest))
 
 
 @cache
-def pattern_of(sense: Sense) -> re.Pattern[str]:
-    """Return the pattern of a word that may stand for ``sense``, in Latin letters."""
-    note = r"\d?" if sense is Sense.TOTAL else ""  # a raised number, of which the sheet is
-    return re.compile(rf"(?<![^\W_])(?:{either(sense)}){note}(?![^\W_])")
+def pattern_of(*senses: Sense) -> re.Pattern[str]:
+    """Return the pattern of a word that may stand for one of ``senses``, in Latin letters."""
+    note = r"\d?" if Sense.TOTAL in senses else ""  # a raised number, of which the sheet is
+    return re.compile(rf"(?<![^\W_])(?:{either(*senses)}){note}(?![^\W_])")
 
 
-def found_in(text: str, sense: Sense) -> re.Match[str] | None:
-    """Find the first word of a text that may stand for ``sense``; in Latin letters."""
-    return pattern_of(sense).search(in_latin(text).replace("_", " "))
+def found_in(text: str, *senses: Sense) -> re.Match[str] | None:
+    """Find the first word of a text that may stand for one of ``senses``; in Latin letters."""
+    return pattern_of(*senses).search(in_latin(text).replace("_", " "))
 
 
-def says(text: str, sense: Sense) -> bool:
-    """Test whether a text has a word that may stand for ``sense``.
+def says(text: str, *senses: Sense) -> bool:
+    """Test whether a text has a word that may stand for one of ``senses``.
 
     Example:
         >>> says("Kreise insgesamt", Sense.TOTAL), says("Girls", Sense.TOTAL)
@@ -158,19 +159,14 @@ def says(text: str, sense: Sense) -> bool:
         >>> says("TOTAL1", Sense.TOTAL)  # with a footnote
         True
     """
-    return found_in(text, sense) is not None
+    return found_in(text, *senses) is not None
 
 
-@cache
-def _whole_words(sense: Sense) -> frozenset[str]:
-    return frozenset(words_for(sense))
-
-
-def is_word(text: str, sense: Sense) -> bool:
-    """Tell whether a text is a word that may stand for ``sense``, and nothing else.
+def is_word(text: str, *senses: Sense) -> bool:
+    """Test whether a text is a word that may stand for one of ``senses``, and nothing else.
 
     Example:
         >>> is_word("Mädchen", Sense.FEMALE), is_word("Girls' schools", Sense.FEMALE)
         (True, False)
     """
-    return in_latin(text).replace("_", " ").strip(" :") in _whole_words(sense)
+    return in_latin(text).replace("_", " ").strip(" :") in words_for(*senses)
