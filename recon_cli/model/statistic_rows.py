@@ -25,8 +25,13 @@ from recon_cli.statement.printed import Ends
 _FINEST: Final = 2 * 10**6
 
 
+#: Bases of a quotient of which each is looked at.
+_MOST_BASES: Final = 1000
+
 #: The lower and the upper middle value of an even number of people.
 Pair = tuple[int, int]
+#: The least and the greatest number of some people.
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,11 @@ class Row:
 
 
 def share_rows(
-    counted: BoolArray, base: BoolArray, ends: Ends, times: Fraction = Fraction(1)
+    counted: BoolArray,
+    base: BoolArray,
+    ends: Ends,
+    times: Fraction = Fraction(1),
+    known: tuple[Span | None, Span | None] = (None, None),
 ) -> list[Row]:
     """Return the rows of a percentage, rate or ratio: Eq. (printed).
 
@@ -64,33 +73,102 @@ def share_rows(
         base: Those that the denominator counts.
         ends: What the text proves.
         times: What the quotient was multiplied by.
+        known: The least and the greatest number of people in either, by their counts.
     """
-    above, below = counted.astype(np.int64), base.astype(np.int64)
-    return [
-        *(
-            Row.of(sign * (over * above - end * below), least)
-            for sign, over, end, least in _sides(ends, times)
-        ),
-        *somebody(base),
-    ]
+    above = counted.astype(np.int64)
+    return _quotient_rows((above, np.zeros_like(above)), base, ends, times, known)
 
 
-def mean_rows(base: BoolArray, ends: Ends, unit: int = 1) -> list[Row]:
+def mean_rows(base: BoolArray, ends: Ends, unit: int = 1, known: Span | None = None) -> list[Row]:
     """Return the rows of a mean: Eq. (printed).
 
     Args:
         base: The histogram cells whose values are averaged.
         ends: What the text proves.
         unit: Values are whole multiples of its inverse.
+        known: The least and the greatest number of people, by their count.
     """
     ones = base.astype(np.int64)
+    times = Fraction(1, unit)
+    return _quotient_rows((np.zeros_like(ones), ones), base, ends, times, (None, known))
+
+
+def _quotient_rows(
+    above: tuple[IntArray, IntArray],
+    base: BoolArray,
+    ends: Ends,
+    times: Fraction,
+    known: tuple[Span | None, Span | None],
+) -> list[Row]:
+    """Return the rows of a quotient: of its real values, or where its base is known of whole ones.
+
+    Args:
+        above: Coefficients of the numerator, plain and by value.
+    """
+    sides, below = _sides(ends, times), base.astype(np.int64)
+    facets = _whole_facets(sides, *known)
+    if facets is not None:
+        return [
+            Row.of(over * above[0] + end * below, least, over * above[1])
+            for over, end, least in facets
+        ]
     return [
         *(
-            Row.of(-sign * end * ones, least, sign * over * ones)
-            for sign, over, end, least in _sides(ends, Fraction(1, unit))
+            Row.of(sign * (over * above[0] - end * below), least, sign * over * above[1])
+            for sign, over, end, least in sides
         ),
         *somebody(base),
     ]
+
+
+def _whole_facets(
+    sides: list[tuple[int, int, int, int]], counted: Span | None, base: Span | None
+) -> list[tuple[int, int, int]] | None:
+    """Return the hull of the whole points (base, numerator) of a quotient, if its base is known.
+
+    The relaxation of its rows has no vertex between whole points, as that of both sides has: a
+    percentage of 7 people becomes one count.
+
+    Returns:
+        Coefficients of numerator and base, and the least of each row; None where the base has too
+        many values, or none that prints so.
+    """
+    if base is None or base[1] - base[0] > _MOST_BASES:
+        return None
+    (_, over, low, low_open), (_, _, high, high_open) = sides
+    points = []
+    for people in range(max(base[0], 1), base[1] + 1):
+        least, most = -(-(low * people + low_open) // over), (high * people - high_open) // over
+        if counted is not None:
+            least, most = max(least, counted[0]), min(most, counted[1])
+        if least <= most:
+            points.append((people, least, most))
+    if not points:
+        return None
+    facets = [(0, 1, points[0][0]), (0, -1, -points[-1][0])]
+    for sign, at in ((1, 1), (-1, 2)):
+        hull = _lower_hull([(point[0], sign * point[at]) for point in points])
+        for (n, a), (m, b) in zip(hull, hull[1:] or hull, strict=False):
+            over = max(m - n, 1)
+            facets.append((sign * over, a - b, over * a + (a - b) * n))
+    return facets
+
+
+def _lower_hull(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the corners of the greatest convex function below points, from left to right.
+
+    >>> _lower_hull([(1, 0), (2, 1), (3, 1), (4, 3)])
+    [(1, 0), (3, 1), (4, 3)]
+    """
+    hull: list[tuple[int, int]] = []
+    for n, a in points:
+        while len(hull) > 1:
+            (k, c), (m, b) = hull[-2:]
+            if (b - c) * (n - k) < (a - c) * (m - k):
+                break
+            hull.pop()
+        hull.append((n, a))
+    return hull
 
 
 def _sides(ends: Ends, times: Fraction) -> list[tuple[int, int, int, int]]:

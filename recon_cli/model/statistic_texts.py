@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.frames import OPEN
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import Middle
 from recon_cli.model.grain import Grain
 from recon_cli.model.predicates import Masks
+from recon_cli.model.program import LinearConstraints
 from recon_cli.model.statistic_rows import (
     Measured,
     Pair,
     Row,
+    Span,
     cut_at,
     impossible,
     maximum_rows,
@@ -43,6 +46,35 @@ from recon_cli.statement.statistics import Printed
 _MOST_PAIRS: Final = 200
 #: Those that are tried first, since a program of all is slow.
 _FEW: Final = 5
+
+
+@dataclass(frozen=True)
+class KnownCounts:
+    """The least and the greatest number of people in sets of histogram cells, by counts alone.
+
+    Attributes:
+        spans: By the sorted numbers of the cells, as bytes.
+    """
+
+    spans: Mapping[bytes, Span]
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[LinearConstraints]) -> KnownCounts:
+        """Read sums of people between ends, over histogram cells; others have no ends."""
+        spans: dict[bytes, Span] = {}
+        for each in rows:
+            A, sides = each.A, (each.least.tolist(), each.most.tolist())
+            A.sort_indices()
+            cells, starts = A.indices.astype(np.int64), A.indptr.tolist()
+            is_sum = np.minimum.reduceat(np.append(A.data == 1, True), A.indptr[:-1])
+            for row in np.flatnonzero(is_sum & (np.diff(A.indptr) > 0) & (each.most < OPEN)):
+                key = cells[starts[row] : starts[row + 1]].tobytes()
+                least, most = spans.get(key, (0, OPEN))
+                spans[key] = max(least, sides[0][row]), min(most, sides[1][row])
+        return cls(spans)
+
+    def of(self, cells: IntArray) -> Span | None:
+        return self.spans.get(np.sort(cells).astype(np.int64).tobytes())
 
 
 @dataclass(frozen=True)
@@ -126,29 +158,32 @@ class PlaceVectors:
     base: BoolArray
     measured: Measured
 
-    def read(self, law: Printed, text: str, middle: Middle) -> StatisticRows:
+    def read(self, law: Printed, text: str, middle: Middle, counts: KnownCounts) -> StatisticRows:
         """Return the rows of a text.
 
         Args:
             middle: As for `recon_cli.model.counts.StatisticTexts`.
+            counts: What counts alone say of people in sets of histogram cells.
         """
+        people = counts.of(self.cells[self.base])
         ends = law.ends(text)
         if ends is None:
             return StatisticRows(nobody(self.base))
         match self.of.kind:
             case "share" | "ratio":
-                rows = share_rows(self.counted, self.base, ends, self.of.times)
+                known = counts.of(self.cells[self.counted]), people
+                rows = share_rows(self.counted, self.base, ends, self.of.times, known)
                 return StatisticRows(rows, widened(ends) == ends)
             case "mean":
-                rows = mean_rows(self.base, ends, self.measured.unit)
+                rows = mean_rows(self.base, ends, self.measured.unit, people)
                 return StatisticRows(rows, widened(ends) == ends)
             case "median" | "quantile":
-                return self._ordered(ends, middle)
+                return self._ordered(ends, middle, people)
         exact = printed_value(law.plain(text))
         build = {"minimum": minimum_rows, "maximum": maximum_rows, "mode": mode_rows}
         return StatisticRows(build[self.of.kind](self.measured, self.base, exact))
 
-    def _ordered(self, ends: Ends, middle: Middle) -> StatisticRows:
+    def _ordered(self, ends: Ends, middle: Middle, people: Span | None) -> StatisticRows:
         of, measured, base = self.of, self.measured, self.base
         if of.kind == "quantile":
             if middle == "all":
@@ -156,6 +191,9 @@ class PlaceVectors:
             cases = quantile_cases(measured, base, ends, of.order)
             return StatisticRows(cases[0] if cases else impossible(base), is_exact=False)
         pairs = middle_pairs(measured, base, ends, of.definition)
+        if people is not None and people[0] == people[1] and people[0] % 2:
+            # An odd number of people has one middle value.
+            pairs = [(a, b) for a, b in pairs if a == b] or pairs
 
         def rows_of(pair: Pair) -> list[Row]:
             return pair_rows(measured, base, pair, of.definition)

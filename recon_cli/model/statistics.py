@@ -24,7 +24,12 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints, connected_parts
 from recon_cli.model.statistic_assembly import MostPeople, PlaceRows, assemble, represent
-from recon_cli.model.statistic_texts import CellVectors, measured_cells, statistic_of
+from recon_cli.model.statistic_texts import (
+    CellVectors,
+    KnownCounts,
+    measured_cells,
+    statistic_of,
+)
 from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
 from recon_cli.schema import Release
 from recon_cli.statement.statistics import Printed
@@ -182,6 +187,7 @@ def join_statistics(
     rows: LinearConstraints,
     row_geounit: IntArray,
     apart: sparse.csr_array,
+    known: KnownCounts,
     is_whole: BoolArray,
 ) -> JoinedRows:
     """Join the statistics of a batch to the rows of its counts.
@@ -191,12 +197,15 @@ def join_statistics(
         candidates: Its histogram cells, all listed.
         row_geounit: For each row the row number of its geounit.
         apart: Sparse (counts × cells): what may be asked about, which stays apart.
+        known: What counts say of sets of cells.
         is_whole: For each unit whether all its possible people are candidates, and bounded.
 
     Raises:
         SolverError: Nothing bounds the people of a statistic.
     """
-    found = list(_statistic_rows(plan, counts, batch, candidates, is_whole))
+    found = list(
+        _statistic_rows(plan, counts, batch, candidates=candidates, known=known, is_whole=is_whole)
+    )
     suspects = [
         each.geounit
         for each in found
@@ -228,12 +237,12 @@ def join_statistics(
     unit = np.append(candidates.unit, candidates.unit[own.first_cell])
     nowhere = sparse.csr_array((apart.shape[0], further), dtype=np.int64)
     columns = sum_columns(values, unit, sparse.csr_array(sparse.hstack([apart, nowhere])))
-    known = np.concatenate([row_geounit, own.geounit])
-    extra = np.full(columns.rows.A.shape[0] - len(known), -1)
+    of_row = np.concatenate([row_geounit, own.geounit])
+    extra = np.full(columns.rows.A.shape[0] - len(of_row), -1)
     return JoinedRows(
         columns,
         width,
-        np.concatenate([known, extra]),
+        np.concatenate([of_row, extra]),
         np.concatenate([np.full(len(row_geounit), -1), own.statistic, extra]),
         values,
         np.unique(np.array(suspects, dtype=np.int64)),
@@ -252,7 +261,13 @@ def _summed_values(
 
 
 def _statistic_rows(
-    plan: Plan, counts: PartitionCounts, batch: slice, candidates: Candidates, is_whole: BoolArray
+    plan: Plan,
+    counts: PartitionCounts,
+    batch: slice,
+    *,
+    candidates: Candidates,
+    known: KnownCounts,
+    is_whole: BoolArray,
 ) -> Iterator[PlaceRows]:
     texts = counts.statistics
     if texts is None:
@@ -277,6 +292,6 @@ def _statistic_rows(
                 if isinstance(law, Printed):
                     first, last = np.searchsorted(ordered, [geounit, geounit + 1])
                     part = kind.of_place(order[first:last])
-                    read = part.read(law, text, texts.middle)
+                    read = part.read(law, text, texts.middle, known)
                     values = part.measured.values
                     yield PlaceRows(geounit, at, kind.of, part.cells, values, read)

@@ -18,6 +18,7 @@ from recon_cli.model.candidates import Candidates, ListingLimit, find_candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import LinearConstraints, relax
+from recon_cli.model.statistic_texts import KnownCounts
 from recon_cli.model.statistics import JoinedRows, join_statistics, statistic_features
 from recon_cli.model.strata import (
     Stratum,
@@ -241,6 +242,7 @@ def build_system(
             rows=equations.rows,
             row_geounit=equations.row_geounit,
             apart=_margins(plan, strata, candidates),
+            known=KnownCounts.of_rows(_margins_of_places(plan, strata, candidates)),
             is_whole=is_whole,
         )
         suspects = [*suspects, joined.suspects]
@@ -279,6 +281,24 @@ def _margins(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) -> s
     entries = (np.concatenate(rows), np.concatenate(columns))
     shape = (first, len(candidates.unit))
     return sparse.csr_array((np.concatenate(values), entries), shape=shape)
+
+
+def _margins_of_places(
+    plan: Plan, strata: Sequence[Stratum], candidates: Candidates
+) -> list[LinearConstraints]:
+    """Return all margins of each stratum, place by place, between what counts say of them."""
+    found = []
+    for stratum in strata:
+        every = replace(stratum, needed=None)
+        entries = list(row_entries(plan, every, candidates))
+        cell, row, coefficient = (np.concatenate(part) for part in zip(*entries, strict=True))
+        places, width = stratum.rhs.shape
+        at = stratum.of_unit[candidates.unit[cell]] * width + row
+        shape = (places * width, len(candidates.unit))
+        A = sparse.csr_array((coefficient, (at, cell)), shape=shape)
+        ends = stratum.least_or_rhs.ravel(), stratum.rhs.ravel()
+        found.append(LinearConstraints(A, *ends))
+    return found
 
 
 def _require_listed(

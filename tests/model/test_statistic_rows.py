@@ -145,6 +145,74 @@ def test_rows_of_ratios_admit_exactly_what_prints_so(ties: Ties, decimals: int) 
     assert mistakes(printed, rows) == 0
 
 
+SPANS = [(0, 6), (1, 4), (3, 3), (2, 5), (6, 6)]
+
+
+def within(printed: Sequence[set[str]], inside: np.ndarray) -> Callable[..., int]:
+    """Count mistakes among histograms with the counts that rows are told of."""
+
+    def wrong(rows_of: Callable[[str], list[Row]]) -> int:
+        found = 0
+        for text in sorted(set().union(*printed)):
+            fits = zip(admitted(rows_of(text)), printed, inside, strict=True)
+            found += sum(fit != (text in own) for fit, own, is_in in fits if is_in)
+        return found
+
+    return wrong
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("people", SPANS)
+def test_rows_among_known_counts_admit_exactly_what_prints_so(
+    ties: Ties, people: tuple[int, int]
+) -> None:
+    low, high = people
+    total, old, young = X.sum(axis=1), X[:, OLD].sum(axis=1), X[:, YOUNG].sum(axis=1)
+    inside = (total >= low) & (total <= high)
+    of_mean = within(quotients(VALUES, ONES, 1, 1, ties), inside)
+    assert (
+        of_mean(lambda t: statistic_rows.mean_rows(EVERYBODY, printed_ends(t, ties), 1, people))
+        == 0
+    )
+    share = quotients(OLD.astype(int).tolist(), ONES, 100, 0, ties)
+    for counted in (None, (0, 2), (1, 4)):
+        is_so = inside if counted is None else inside & (old >= counted[0]) & (old <= counted[1])
+        found = within(share, is_so)(
+            lambda t, known=(counted, people): statistic_rows.share_rows(
+                OLD, EVERYBODY, printed_ends(t, ties), Fraction(100), known
+            )
+        )
+        assert found == 0
+    ratio = quotients(YOUNG.astype(int).tolist(), OLD.astype(int).tolist(), 1, 1, ties)
+    found = within(ratio, (old >= low) & (old <= high) & (young <= 4))(
+        lambda t: statistic_rows.share_rows(
+            YOUNG, OLD, printed_ends(t, ties), Fraction(1), ((0, 4), people)
+        )
+    )
+    assert found == 0
+
+
+def test_a_percentage_of_a_known_count_is_a_count() -> None:
+    rows = statistic_rows.share_rows(
+        OLD, EVERYBODY, printed_ends("33.3"), Fraction(100), (None, (1, 4))
+    )
+    of_base, of_part = EVERYBODY.astype(int).tolist(), OLD.astype(int).tolist()
+    assert [(row.plain.tolist(), row.least) for row in rows] == [
+        (of_base, 3),
+        ([-1] * 5, -3),
+        (of_part, 1),
+        ([-each for each in of_part], -1),
+    ]
+
+
+def test_a_known_count_with_which_nobody_prints_so_leaves_the_rows_as_they_are() -> None:
+    alone = statistic_rows.mean_rows(EVERYBODY, printed_ends("2.5"))
+    told = statistic_rows.mean_rows(EVERYBODY, printed_ends("2.5"), 1, (1, 1))
+    assert [(row.plain.tolist(), row.least) for row in told] == [
+        (row.plain.tolist(), row.least) for row in alone
+    ]
+
+
 def test_rows_of_extremes_and_modes_admit_exactly_what_prints_so() -> None:
     least = [{str(min(records(x)))} if sum(x) else set() for x in PEOPLE]
     most = [{str(max(records(x)))} if sum(x) else set() for x in PEOPLE]
