@@ -277,7 +277,7 @@ class _Builder:
         if len(heads) < 2:
             return []
         heads = self._without_equals(heads)
-        self.subsets = {**self._wholes(heads), **self.subsets}
+        self.subsets = {**self._wholes(heads), **self._within_parts(heads), **self.subsets}
         of_others = [line for line in heads if self.subsets.get(line) in self.at]
         self._add_subsets(of_others)
         heads = [line for line in heads if line not in of_others]
@@ -319,6 +319,35 @@ class _Builder:
             able = [each for each in others if self._exceeds(each, [line])]
             if able:
                 found[line] = max(able, key=lambda at: len(own & {*self.labels.get(at, ())}))
+        return found
+
+    def _within_parts(self, heads: Sequence[int]) -> dict[int, int]:
+        """Map lines that count some people to the part of a sum behind which they stand.
+
+        Behind the last part they may be of its total, unless lines behind other parts are of these.
+        """
+        some = [line for line in heads if self._is_some(line)]
+        others = [line for line in self.lines if line not in some]
+        before = {
+            line: next((each for each in reversed(others) if self.at[each] < self.at[line]), None)
+            for line in some
+        }
+        found: dict[int, int] = {}
+        for each in (own for feature in self.lattice.features for own in feature.sums):
+            last = max(self.at[line] for line in (each.line, *each.of))
+            behind = {
+                line: part
+                for line, part in before.items()
+                if part in each.of and self._exceeds(part, [line])
+            }
+            inner = {line: part for line, part in behind.items() if self.at[line] < last}
+            found |= behind if inner else {}
+            if not inner and behind:
+                names = [" ".join(self.labels[line]) for line in (*behind, *behind.values())]
+                self.doubts.append(
+                    f"whether {names[0]!r} is of {names[-1]!r} alone, behind which it stands: it is "
+                    f"taken to be of {' '.join(self.labels[each.line])!r}"
+                )
         return found
 
     def _peers(self, heads: list[int]) -> list[int]:
@@ -500,10 +529,7 @@ class _Builder:
         groups: dict[str, list[int]] = {}
         for line in lines:
             base = self.labels.get(self.subsets[line], ())
-            words = [word for word in self.labels.get(line, ()) if word not in base]
-            groups.setdefault(" ".join(words) or " ".join(self.labels.get(line, ())), []).append(
-                line
-            )
+            groups.setdefault(self._told(line, base), []).append(line)
         for label, own in groups.items():
             known = self._value_called(label)
             taken = {n for line in own for n in self.values.get(self.subsets[line], {})}
@@ -570,13 +596,16 @@ class _Builder:
         """Add a feature for each line that counts some of the people of another."""
         for line in lines:
             number = len(self.features)
-            label = " ".join(self.labels.get(line, ())[-1:]) or str(line)
-            others = self.labels.get(whole, ())
-            own = [word for word in self.labels.get(line, ()) if word not in others]
-            told = [w for w in own if not (is_total(w) or is_word(w, Sense.OF_WHICH))] or own
-            label = " ".join(told) or label
+            label = self._told(line, self.labels.get(whole, ()))
             self.features.append(DraftedFeature("", (label,), f"not {label}"))
             self._add_below(line, {**self.values.get(whole, {}), number: frozenset((0,))})
+
+    def _told(self, line: int, whole: Path) -> str:
+        """Return the words of a line that its whole lacks, without *total* and *of which*."""
+        words = self.labels.get(line, ())
+        own = [word for word in words if word not in whole]
+        told = [w for w in own if not (is_total(w) or is_word(w, Sense.OF_WHICH))] or own
+        return " ".join(told) or " ".join(words[-1:]) or str(line)
 
     def _add_apart(self, lines: Sequence[int], whole: int) -> None:
         """Add a feature whose values are lines that exclude each other, among a whole."""

@@ -1,8 +1,9 @@
 """Lines of a block that are sums of other lines, by their numbers alone.
 
-Lines are columns or rows; nothing here knows which. Three searches cover the ways in which tables
-are printed: a total beside its parts, with totals among the parts skipped; the same among every
-k-th line, where two features cross; and a total anywhere with its parts side by side elsewhere.
+Lines are columns or rows; nothing here knows which. Few searches cover the ways in which tables
+are printed: a total beside its parts, with totals among the parts skipped, or with lines that are
+some of the part before them; the same among every k-th line, where two features cross; and a total
+anywhere with its parts side by side elsewhere.
 The ends of a run are found by prefix sums, whatever is withheld in between.
 """
 
@@ -44,6 +45,8 @@ _MOST_ROUNDED: Final = 12
 _MOST_RUNS: Final = 20_000
 #: Parts before a total that stands in their midst.
 _MOST_BEFORE: Final = 12
+#: Lines beside a total among which any may be its parts, others being some of these.
+_MOST_GAPPED: Final = 10
 #: Of more positions a third is left out at a time to find sums that one of them breaks.
 _MOST_LEFT_OUT: Final = 12
 #: A coincidence among all that were tried is less likely than one in two to this power.
@@ -143,6 +146,7 @@ def find_sums(
     found = [*beside]
     if not beside_only:
         found += search.around(range(block.low.shape[0]), beside)
+        found += search.with_gaps(beside)
         found += [*search.strided(), *search.elsewhere(beside)]
     return _settled(found, block)
 
@@ -420,6 +424,68 @@ class _Search:
                     best = replace(chain[0], step=0, support=support)
             if best is not None:
                 yield best
+
+    def with_gaps(self, beside: Iterable[Sum]) -> Iterator[Sum]:
+        """Yield totals of lines near them, between which others are some of the one before.
+
+        Any of the lines may be parts: so many are tried that chance has to be far.
+        """
+        if not 4 <= self.count <= _MOST_AROUND:
+            return
+        known = {each.total for each in beside if each.support.is_strong}
+        for order in (range(self.count), range(self.count - 1, -1, -1)):
+            for total in order:
+                if total not in known:
+                    near = [*order[order.index(total) + 1 :]][:_MOST_GAPPED]
+                    yield from self._gapped(total, sorted(near))
+
+    def _gapped(self, total: int, near: Sequence[int]) -> Iterator[Sum]:
+        """Yield the one sum of some of the lines near a total that is far from chance."""
+        block = self.block
+        lines = [line for line in near if self._may_be_in(line, total)]
+        tried = math.log2(2 * self.count) + len(lines)
+        size = np.log2(1 + np.where(block.known[total], np.abs(block.low[total]), 0)).sum()
+        if len(lines) < 2 or size < tried + CERTAIN_BITS:
+            return
+        chosen = (np.arange(1 << len(lines))[:, None] >> np.arange(len(lines))) & 1
+        chosen = chosen[chosen.sum(axis=1) >= 2]
+        room = self._tolerance(len(lines)) + self.slack
+        least = chosen @ block.low[lines]
+        high = block.high[lines]
+        most = chosen @ np.where(np.isinf(high), 0.0, high)
+        is_open = chosen @ np.isinf(high).astype(np.int64) > 0
+        fits = (least <= block.high[total] + room) & (
+            (most >= block.low[total] - room) | is_open | ~block.present[total]
+        )
+        found: list[Sum] = []
+        for own in chosen[fits.all(axis=1)].astype(bool):
+            parts = [line for line, is_part in zip(lines, own, strict=True) if is_part]
+            gaps = [line for line in near if line not in parts and line < parts[-1]]
+            if not gaps or not all(self._has_before(line, parts) for line in gaps):
+                continue
+            run = _Run(
+                block.low[parts].sum(axis=0),
+                block.high[parts].sum(axis=0),
+                np.asarray(block.known[parts].all(axis=0)),
+                (block.known[parts] & (block.low[parts] != 0)).sum(axis=0),
+                len(parts),
+            )
+            support = self.support(total, run, tried)
+            if support.is_strong and support.margin >= CERTAIN_BITS:
+                misfit = self._misfit(total, run)
+                found.append(Sum(total, tuple(parts), 0, support, self._is_rounded, misfit))
+        if len(found) == 1:
+            yield found[0]
+
+    def _may_be_in(self, line: int, other: int) -> bool:
+        """Test whether a line is nowhere more than another."""
+        room = self._tolerance(1) + self.slack
+        return bool((self.block.low[line] <= self.block.high[other] + room).all())
+
+    def _has_before(self, line: int, parts: Sequence[int]) -> bool:
+        """Test whether a line may be some of the last part before it."""
+        before = [part for part in parts if part < line]
+        return bool(before) and self._may_be_in(line, before[-1])
 
     # --- every k-th line --------------------------------------------------------------------
 
