@@ -345,8 +345,8 @@ class _Builder:
             if not inner and behind:
                 names = [" ".join(self.labels[line]) for line in (*behind, *behind.values())]
                 self.doubts.append(
-                    f"whether {names[0]!r} is of {names[-1]!r} alone, behind which it stands: it is "
-                    f"taken to be of {' '.join(self.labels[each.line])!r}"
+                    f"whether {names[0]!r} is of {names[-1]!r} alone, behind which it stands: "
+                    f"it is taken to be of {' '.join(self.labels[each.line])!r}"
                 )
         return found
 

@@ -159,7 +159,7 @@ class _Finder:
         return self._without_sparse_end(kept, full)
 
     def _are_headers(self, columns: NDArray[np.intp]) -> BoolArray:
-        """Find rows of texts alone that stand nowhere else in their columns.
+        """Find rows of texts alone that stand nowhere else in their columns but directly above.
 
         There is a word among them, or they are over the first numbers of a table: ages look like
         intervals of counts.
@@ -171,12 +171,12 @@ class _Finder:
         able = (words | ~before) & (texts.sum(axis=1) > 1) & ~numbers
         found = np.zeros(len(able), dtype=bool)
         for row in np.flatnonzero(able).tolist():
-            at = columns[texts[row]]
-            own = self.grid.codes[row, at]
-            found[row] = all(
-                (self.grid.codes[:, j] == code).sum() == 1
-                for j, code in zip(at[1:], own[1:], strict=True)
-            )
+            at = columns[texts[row]][1:]
+            is_own = self.grid.codes[:, at] == self.grid.codes[row, at]
+            above = max(row - 1, 0)
+            is_own[above] &= bool(numbers[above])
+            is_own[row] = False
+            found[row] = not is_own.any()
         return found
 
     def _is_below_words(self, columns: NDArray[np.intp]) -> BoolArray:

@@ -739,6 +739,8 @@ class TableDraft:
         self, region: Region, names: Names, relations: Relations, withheld: BoolArray
     ) -> tuple[ValueSum, ...]:
         whole = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
+        if not whole:
+            return ()
         found = [
             each for at in whole for each in value_sums(self.grid, region, names.keys, at, withheld)
         ]
