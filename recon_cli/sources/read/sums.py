@@ -250,14 +250,16 @@ def _broken(block: Intervals) -> list[int]:
 def possible_whole(block: Intervals, lines: Sequence[int], base: int = 1) -> int | None:
     """The line that some lines may add up to, though no position shows it; None if there is none.
 
-    It is one of them, the first or the last, that all others together cannot exceed; else one of
-    the other lines, the first that fits.
+    It is one of them, the first or the last, that all others together cannot exceed; else the
+    nearest of the other lines that fits.
 
     Args:
         lines: Two or more, or three with their total.
         base: What all numbers are rounded to.
     """
-    candidates = [lines[0], lines[-1], *(at for at in range(len(block.low)) if at not in lines)]
+    others = [at for at in range(len(block.low)) if at not in lines]
+    near = sorted(others, key=lambda at: min(abs(at - lines[0]), abs(at - lines[-1])))
+    candidates = [lines[0], lines[-1], *near]
     for total in dict.fromkeys(candidates):
         parts = [line for line in lines if line != total]
         if len(parts) < 2:

@@ -107,15 +107,6 @@ def test_so_is_one_of_another_name() -> None:
     ("text", "sums", "found"),
     [
         (INNER, ["Males = Young males + Old males"], {4, 10}),
-        (GIRLS, ["Girls = Girls white + Girls other"], {1, 2, 4}),
-        (
-            CROSSED,
-            [
-                "Males: Total = Males: Young + Males: Old",
-                "Females: Total = Females: Young + Females: Old",
-            ],
-            {4, 6, 12},
-        ),
     ],
 )
 def test_sums_that_one_row_shows_beside_a_total_are_asked_about(
@@ -125,6 +116,31 @@ def test_sums_that_one_row_shows_beside_a_total_are_asked_about(
     asked = " ".join(recon("init", "t.csv", *RULE, code=2).stderr.split())
     assert f"--sum '{sums[0]}'" in asked
     assert recovered(text, *(word for each in sums for word in ("--sum", each))) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "totals", "found"),
+    [
+        (GIRLS, {"Girls": "Girls white + Girls other"}, {1, 2, 4}),
+        (
+            CROSSED,
+            {
+                "Males: Total": "Males: Young + Males: Old",
+                "Females: Total": "Females: Young + Females: Old",
+            },
+            {4, 6, 12},
+        ),
+    ],
+)
+def test_parts_of_a_part_that_one_row_shows_are_asked_about(
+    text: str, totals: dict[str, str], found: set[int]
+) -> None:
+    Path("t.csv").write_text(text)
+    asked = " ".join(recon("init", "t.csv", *RULE, code=2).stderr.split())
+    for total, parts in totals.items():
+        said = " + ".join(map(repr, parts.split(" + ")))
+        assert f"{total!r} may be {said}: too few rows show it" in asked
+    assert recovered(text, *(word for each in totals for word in ("--total", each))) == found
 
 
 def test_what_is_said_to_count_some_people_is_not_asked_about_again() -> None:
