@@ -28,3 +28,9 @@ def test_a_place_withheld_whole_is_none() -> None:
     rows = [_ROWS[0], _ROWS[1], ["P0", "x", "x", "x"], *_ROWS[2:]]
 
     assert _tables(rows) == [((0, 1), [2, 3, 4, 5])]
+
+
+def test_two_places_withheld_whole_are_none() -> None:
+    rows = [_ROWS[0], _ROWS[1], *_ROWS[2:5], ["P4", "c", "c", "c"], ["P5", "c", "c", "c"]]
+
+    assert _tables(rows) == [((0, 1), [2, 3, 4, 5, 6])]

@@ -159,8 +159,9 @@ class _Finder:
         return self._without_sparse_end(kept, full)
 
     def _are_headers(self, columns: NDArray[np.intp]) -> BoolArray:
-        """Find rows of texts alone that stand nowhere else in their columns but directly above.
+        """Find rows of texts alone that stand nowhere else in their columns.
 
+        The row above may have some of them, if it spans columns: it is a header, too.
         There is a word among them, or they are over the first numbers of a table: ages look like
         intervals of counts.
         """
@@ -174,7 +175,7 @@ class _Finder:
             at = columns[texts[row]][1:]
             is_own = self.grid.codes[:, at] == self.grid.codes[row, at]
             above = max(row - 1, 0)
-            is_own[above] &= bool(numbers[above])
+            is_own[above] &= bool(numbers[above]) or texts[above].sum() >= texts[row].sum()
             is_own[row] = False
             found[row] = not is_own.any()
         return found
