@@ -342,11 +342,13 @@ class _Builder:
             }
             inner = {line: part for line, part in behind.items() if self.at[line] < last}
             found |= behind if inner else {}
-            if not inner and behind:
-                names = [" ".join(self.labels[line]) for line in (*behind, *behind.values())]
+            for line, part in () if inner else behind.items():
+                own, before_it, whole = (
+                    " ".join(self.labels[at]) for at in (line, part, each.line)
+                )
                 self.doubts.append(
-                    f"whether {names[0]!r} is of {names[-1]!r} alone, behind which it stands: "
-                    f"it is taken to be of {' '.join(self.labels[each.line])!r}"
+                    f"whether {own!r} is of {before_it!r} alone, behind which it stands: it is "
+                    f"taken to be of {whole!r}"
                 )
         return found
 

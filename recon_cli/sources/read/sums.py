@@ -1,6 +1,6 @@
 """Lines of a block that are sums of other lines, by their numbers alone.
 
-Lines are columns or rows; nothing here knows which. Few searches cover the ways in which tables
+Lines are columns or rows; nothing here knows which. Several searches cover the ways in which tables
 are printed: a total beside its parts, with totals among the parts skipped, or with lines that are
 some of the part before them; the same among every k-th line, where two features cross; and a total
 anywhere with its parts side by side elsewhere.
@@ -459,8 +459,10 @@ class _Search:
         fits = (least <= block.high[total] + room) & (
             (most >= block.low[total] - room) | is_open | ~block.present[total]
         )
+        shown = (chosen @ (~block.known[lines]).astype(np.int64) == 0) & block.known[total]
+        able = fits.all(axis=1) & (shown.sum(axis=1) >= STRONG_POSITIONS)
         found: list[Sum] = []
-        for own in chosen[fits.all(axis=1)].astype(bool):
+        for own in chosen[able].astype(bool):
             parts = [line for line, is_part in zip(lines, own, strict=True) if is_part]
             gaps = [line for line in near if line not in parts and line < parts[-1]]
             if not gaps or not all(self._has_before(line, parts) for line in gaps):
