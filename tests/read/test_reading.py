@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.read.choices import Choices
+from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.roles import Role
 from recon_cli.sources.read.table_reading import TableReading
@@ -281,3 +282,32 @@ def test_letters_of_windows_are_read(tmp_path: Path) -> None:
     path.write_bytes(b"Ward;Total;0\x9617;18+\nA;30;5;25\nB;28;7;21\n")
     (table,) = Reading.of(read_sheet(document_of(path))).tables
     assert [table.header(at) for at in table.counts] == ["Total", "0–17", "18+"]
+
+
+def test_a_name_over_two_rows_is_one() -> None:
+    rows = [
+        ["Occupation", "Women", "Men"],
+        ["Management, business, and", "", ""],
+        ["  financial work", "9", "12"],
+        ["Service work", "15", "11"],
+        ["Production and", "", ""],
+        ["  moving work", "4", "15"],
+    ]
+
+    grid = Grid.of(sheet_of_rows("sheet", rows))
+
+    assert grid.texts[1:, 0].tolist() == [
+        "Management, business, and financial work",
+        "Service work",
+        "Production and moving work",
+    ]
+    assert grid.indents[1:, 0].tolist() == [0, 0, 0]
+
+
+def test_a_heading_over_several_rows_or_over_a_name_that_comes_again_stays() -> None:
+    groups = [["Men", "", ""], ["  Young", "1", "2"], ["  Old", "3", "4"], ["All", "9", "9"]]
+    again = [["Men", "", ""], [" All", "1", "2"], ["Women", "", ""], [" All", "3", "4"]]
+
+    for rows in (groups, [*again, ["All of them", "4", "6"]]):
+        grid = Grid.of(sheet_of_rows("sheet", [["", "A", "B"], *rows]))
+        assert len(grid.rows) == len(rows) + 1

@@ -451,14 +451,15 @@ def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
 def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
     """Return the names of what each place is part of, and its own; none for all places together."""
     inner = set(above.values())
+    heads = {outer for i, outer in above.items() if paths[i][: len(paths[outer])] == paths[outer]}
     tops = [i for i in range(len(paths)) if i not in above]
     whole = tops[0] if len(tops) == 1 and tops[0] in inner else None
     found: dict[int, Path] = {}
 
     def name(i: int) -> Path:
         if i not in found:
-            # A row that others are parts of stands for the group that its words begin with.
-            path = paths[i][:-1] if len(paths[i]) > 1 and i in inner else paths[i]
+            # A row that others beside it are parts of stands for the group that all begin with.
+            path = paths[i][:-1] if len(paths[i]) > 1 and i in inner - heads else paths[i]
             outer = name(above[i]) if i in above else ()
             between = [word for word in path[:-1] if word not in outer]
             found[i] = () if i == whole else (*outer, *between, path[-1])

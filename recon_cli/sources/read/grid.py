@@ -76,7 +76,7 @@ class Grid:
         codes = own.reshape(sheet.width, rows.height).T
         lead = (raw.str.len_chars() - raw.str.strip_chars_start(_BLANKS).str.len_chars()).to_numpy()
         likely = conventions(words.to_list())
-        return cls(
+        found = cls(
             sheet.label,
             rows[ROW].to_numpy().astype(np.int64),
             words.to_numpy(),
@@ -86,6 +86,41 @@ class Grid:
             likely[0],
             likely[1:],
             is_whole,
+        )
+        return found._with_whole_names()
+
+    def _with_whole_names(self) -> Grid:
+        """Return the grid with a name that runs over two rows in the second, which has its numbers.
+
+        The first row has nothing else; the second is indented and stands alone below it; and rows
+        that are indented as the first have cells of their own.
+        """
+        many, first = self.filled.sum(axis=1), self.filled.argmax(axis=1)
+        rows = np.arange(len(first))
+        alone = np.flatnonzero((many[:-1] == 1) & (many[1:] > 1) & (first[:-1] == first[1:]))
+        depth = self.indents[rows, first]
+        alone = alone[depth[alone + 1] > depth[alone]]
+        after = np.minimum(alone + 2, len(rows) - 1)
+        is_last = (after == alone + 1) | (depth[after] <= depth[alone])
+        beside = (many > 1)[:, None] & (first[:, None] == first[alone])
+        is_like = (beside & (depth[:, None] == depth[alone])).any(axis=0)
+        ends = self.codes[alone + 1, first[alone]]
+        is_own = np.bincount(ends, minlength=len(self.words))[ends] == 1
+        upper = alone[is_last & is_like & is_own]
+        if not len(upper):
+            return self
+        at = first[upper]
+        codes, indents = self.codes.copy(), self.indents.copy()
+        codes[upper + 1, at] = len(self.words) + np.arange(len(upper))
+        indents[upper + 1, at] = depth[upper]
+        names = self.texts[upper, at] + " " + self.texts[upper + 1, at]
+        kept = np.delete(rows, upper)
+        return replace(
+            self,
+            rows=self.rows[kept],
+            words=np.append(self.words, names),
+            codes=codes[kept],
+            indents=indents[kept],
         )
 
     def under(self, convention: Convention) -> Grid:

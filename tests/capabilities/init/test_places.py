@@ -228,3 +228,31 @@ def test_the_total_of_all_groups_may_stand_behind_that_of_the_last(tmp_path: Pat
         "South / Elm": "A22",
         "South / County": "A",
     }
+
+
+def test_rows_with_parts_of_their_own_within_one_group_stay_apart() -> None:
+    rows = [
+        ("All",),
+        ("Executive",),
+        ("Executive", "Departments"),
+        ("Executive", "Departments", "State"),
+        ("Executive", "Departments", "Defence"),
+        ("Executive", "Agencies"),
+        ("Executive", "Agencies", "Post"),
+        ("Executive", "Agencies", "Peace"),
+        ("Courts",),
+    ]
+    counts = np.array([[15], [10], [6], [1], [5], [4], [3], [1], [5]], dtype=float)
+    sums = [
+        PlaceSum(0, (1, 8)),
+        PlaceSum(1, (2, 5)),
+        PlaceSum(2, (3, 4)),
+        PlaceSum(5, (6, 7)),
+    ]
+    tree = PlaceTree()
+    tree.add("sheet", rows, sums, Intervals.exact(counts), {})
+
+    geoids = tree.geoids()
+
+    assert len(set(geoids.values())) == len(rows)
+    assert geoids["Executive / Agencies / Post"].startswith(geoids["Executive / Agencies"])
