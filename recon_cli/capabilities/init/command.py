@@ -96,7 +96,8 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--sum",
     metavar="'TOTAL = A + B'",
     multiple=True,
-    help="Of tables: what adds up to a column, row or value, where too little shows it. "
+    help="Of tables: what adds up to a column, row or value, where too little shows it; `...` "
+    "stands for others, which are not printed. "
     "Repeatable.",
 )
 @click.option(

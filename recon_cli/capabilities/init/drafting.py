@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -42,6 +43,7 @@ from recon_cli.capabilities.init.table_questions import (
     ask_overfull,
     ask_periods,
     ask_possible,
+    ask_sum_of_printed,
     asked_once,
     is_told_by,
 )
@@ -59,8 +61,9 @@ from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
 from recon_cli.sources.read.relations import Axis, Relation
-from recon_cli.sources.read.row_labels import PART_OF
+from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
+from recon_cli.sources.read.said_sums import said_within
 from recon_cli.sources.read.sums import support_of
 from recon_cli.sources.read.table_reading import NAMELESS, TableReading
 
@@ -223,6 +226,7 @@ class _Drafter:
             sheets = {part.label: part.document.sheet for part in self.parts}
             self.questions += (ask_division(each, sheets) for each in self.places.divisions())
             self.questions += map(ask_possible, self.places.possible())
+            self.questions += map(ask_sum_of_printed, self.places.sums_of_printed())
         self.paths = self.places.paths()
         for group in self._groups():
             self.questions += filter(None, [ask_periods(group)])
@@ -447,6 +451,17 @@ class _Drafter:
 
     def _ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
         """Ask what lines are that are no parts of others, and leave them out until it is said."""
+        for lines, (part, whole) in structure.either.items():
+            some = [headers[i] for i in lines]
+            before, every = headers[part], headers[whole]
+            inner = flag("sum", *(f"{before} = {each} + ..." for each in some))
+            self.questions.append(
+                Question(
+                    f"{', '.join(map(repr, some))}: some of {before!r}, which stands before, or of "
+                    f"{every!r}?",
+                    {f"of {before!r} alone": inner, f"of {every!r}": flag("count", *some)},
+                )
+            )
         if not structure.unplaced:
             return
         names = [headers[i] for i in structure.unplaced]
@@ -494,7 +509,8 @@ class _Drafter:
             for i, path in enumerate(table.rows)
             if i not in related and path[:-1] in at_path
         }
-        said = Said(frozenset(table.counted_rows), frozenset(table.rows_apart))
+        of_others = said_within(table.said_sums, partial(rows_named, table.rows))
+        said = Said(frozenset(table.counted_rows), frozenset(table.rows_apart), of_others)
         down = Structure.of(dict(enumerate(table.rows)), sums, block, subsets=within, said=said)
         labels = [PART_OF.join(path) for path in table.rows]
         self._ask_unplaced(down, labels)

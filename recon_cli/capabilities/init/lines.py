@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +14,11 @@ from recon_cli.capabilities.init.structure import Said, Structure
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import table_name
-from recon_cli.sources.read.choices import Question, flag
+from recon_cli.sources.read.choices import Question, columns_named, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, intervals_of
 from recon_cli.sources.read.row_labels import Path as Words
+from recon_cli.sources.read.said_sums import said_within
 from recon_cli.sources.read.sums import (
     CERTAIN_BITS,
     MARGIN_BITS,
@@ -168,12 +169,16 @@ class Lines:
         subsets: dict[int, int] = {}
         counted: set[int] = set()
         apart: set[int] = set()
+        within: dict[int, int] = {}
         for number, part in enumerate(self.parts):
             at = {column: i for (each, column), i in of_column.items() if each == number}
             sums += column_sums(part.table, at)
             subsets |= {k: v for k, v in subsets_of(part.table, at).items() if k not in subsets}
             counted |= {at[column] for column in part.table.said_counts if column in at}
             apart |= {at[column] for column in part.table.said_apart if column in at}
+            table = part.table
+            inner = said_within(table.said_sums, partial(columns_named, table.headers))
+            within |= {at[one]: at[whole] for one, whole in inner.items() if {one, whole} <= {*at}}
         told = {(each.line, each.of) for each in sums}
         if len(self.parts) > 1:
             sums += [each for each in self._across(sums) if (each.line, each.of) not in told]
@@ -190,7 +195,7 @@ class Lines:
             _once(sums),
             self.block,
             subsets=subsets,
-            said=Said(frozenset(counted), frozenset(apart)),
+            said=Said(frozenset(counted), frozenset(apart), within),
             base=max(part.table.relations.base for part in self.parts),
         )
 
@@ -223,7 +228,7 @@ class Lines:
         """
         at = {line.header: i for i, line in enumerate(self.lines)}
         for each in dict.fromkeys(said for part in self.parts for said in part.table.said_sums):
-            if not {*each.names} <= {*at}:
+            if each.is_open or not {*each.names} <= {*at}:
                 continue
             own = [at[name] for name in each.names]
             if len({self.lines[i].columns[0][0] for i in own}) > 1:

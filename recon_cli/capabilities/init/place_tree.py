@@ -18,6 +18,8 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.sums import CERTAIN_BITS
 
+#: Withheld counts of the parts of a place that are hardly all of nobody.
+_FEWEST_WITHHELD = 2
 #: Rows below one that may be its parts.
 _FEWEST, _MOST = 2, 40
 
@@ -63,6 +65,18 @@ class Possible:
     whole: str
     others: tuple[str, ...]
     has_parts: bool
+
+
+@dataclass(frozen=True)
+class SumOfPrinted:
+    """A place whose counts are those printed of its parts, so that all that is withheld is nobody.
+
+    Attributes:
+        withheld: The parts with counts that are withheld.
+    """
+
+    whole: str
+    withheld: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -183,6 +197,23 @@ class _List:
                 if is_told and fits(numbers, whole, [*own, *others], self.base):
                     yield Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
                     break
+
+    def sums_of_printed(self, paths: Sequence[Path]) -> Iterator[SumOfPrinted]:
+        """Yield the places whose printed parts add up to them, where it is not said that they do.
+
+        Rounded counts do not tell.
+        """
+        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
+        for whole in sorted({*above.values()} - self.totals) if self.base == 1 else ():
+            parts = [i for i in above if above[i] == whole]
+            is_open = ~numbers.known[parts]
+            told = numbers.known[whole] & is_open.any(axis=0)
+            printed = np.where(is_open, 0, numbers.low[parts]).sum(axis=0)
+            is_it = bool((printed == numbers.low[whole])[told].all())
+            if is_it and is_open[:, told].sum() >= _FEWEST_WITHHELD:
+                some = [parts[at] for at in np.flatnonzero(is_open[:, told].any(axis=1))]
+                texts = [PART_OF.join(paths[i]) for i in (whole, *some)]
+                yield SumOfPrinted(texts[0], tuple(texts[1:]))
 
     def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
         """Yield the places of each table, with the names of what they are part of."""
@@ -326,6 +357,11 @@ class PlaceTree:
         """Yield the places that all others of a table may be parts of, as far as numbers go."""
         for paths, own in self.lists.items():
             yield from own.possible(paths)
+
+    def sums_of_printed(self) -> Iterator[SumOfPrinted]:
+        """Yield the places whose printed parts add up to them without what is withheld."""
+        for paths, own in self.lists.items():
+            yield from own.sums_of_printed(paths)
 
     def divisions(self) -> Iterator[Division]:
         """Yield the places that two tables divide into different parts, all of their people each.

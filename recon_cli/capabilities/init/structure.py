@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -19,6 +19,7 @@ import numpy as np
 from recon_cli.arrays import FloatArray
 from recon_cli.capabilities.init.names import canonical, usual_name
 from recon_cli.capabilities.init.spans import called, steps_of
+from recon_cli.errors import SourceError
 from recon_cli.sources.formats.vocabulary import interval, is_total
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Feature, Lattice
@@ -50,10 +51,12 @@ class Said:
     Attributes:
         counted: Lines that count some of the people of others.
         apart: Lines that exclude each other.
+        within: Line → the line whose people it counts some of.
     """
 
     counted: frozenset[int] = frozenset()
     apart: frozenset[int] = frozenset()
+    within: Mapping[int, int] = field(default_factory=dict)
 
 
 NOTHING_SAID: Final = Said()
@@ -87,6 +90,8 @@ class Structure:
         unplaced: Lines that are no parts of anything, and that nothing says more of.
         peers: Those, and the line that is nowhere less: all of them may exclude each other.
         possible: Ways in which these may add up to it: for each its sums, the total first.
+        either: Lines that words call some of others → the line that they stand behind, whose
+            people they may be some of, and the whole that they are taken to be some of.
     """
 
     features: tuple[DraftedFeature, ...]
@@ -95,6 +100,7 @@ class Structure:
     unplaced: tuple[int, ...] = ()
     peers: tuple[int, ...] = ()
     possible: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    either: Mapping[tuple[int, ...], tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -155,8 +161,13 @@ class _Builder:
         self.possible: list[tuple[tuple[int, ...], ...]] = []
         self.values: dict[int, dict[int, frozenset[int]]] = {}
         self.equals: dict[int, int] = {}
+        self.either: dict[tuple[int, ...], tuple[int, int]] = {}
 
     def structure(self) -> Structure:
+        for line, whole in self.said.within.items():
+            if not self._exceeds(whole, [line]):
+                own, of = (" ".join(self.labels[each]) for each in (line, whole))
+                raise SourceError(f"--sum '{of} = {own} + ...': {own!r} is more somewhere")
         for top in self._tops():
             self._place(top)
         for line in self.lines:
@@ -172,6 +183,7 @@ class _Builder:
             tuple(unplaced),
             peers,
             tuple(self.possible) if unplaced else (),
+            self.either,
         )
 
     # --- features of the sums ---------------------------------------------------------------
@@ -277,7 +289,12 @@ class _Builder:
         if len(heads) < 2:
             return []
         heads = self._without_equals(heads)
-        self.subsets = {**self._wholes(heads), **self._within_parts(heads), **self.subsets}
+        self.subsets = {
+            **self._wholes(heads),
+            **self._within_parts(heads),
+            **self.subsets,
+            **self.said.within,
+        }
         of_others = [line for line in heads if self.subsets.get(line) in self.at]
         self._add_subsets(of_others)
         heads = [line for line in heads if line not in of_others]
@@ -319,7 +336,25 @@ class _Builder:
             able = [each for each in others if self._exceeds(each, [line])]
             if able:
                 found[line] = max(able, key=lambda at: len(own & {*self.labels.get(at, ())}))
+                before = [each for each in able if self.at[each] < self.at[line]]
+                if before and before[-1] != found[line]:
+                    self._ask_either([line], before[-1], found[line])
         return found
+
+    def _ask_either(self, lines: Iterable[int], part: int, whole: int) -> None:
+        """Ask of which of two lines count some people, where only words say that they do.
+
+        A block of columns under a header of its own is of the whole.
+        """
+        told = {*self.said.counted, *self.said.within}
+        own = tuple(line for line in lines if line not in told)
+        if any(says(self.labels[line][-1], Sense.OF_WHICH) for line in own):
+            self.either[own] = part, whole
+        elif own:
+            shown = (" ".join(self.labels[line]) for line in (own[0], part, whole))
+            self.doubts.append(
+                "whether {!r} is of {!r} alone: it is taken to be of {!r}".format(*shown)
+            )
 
     def _within_parts(self, heads: Sequence[int]) -> dict[int, int]:
         """Map lines that count some people to the part of a sum behind which they stand.
@@ -335,21 +370,12 @@ class _Builder:
         found: dict[int, int] = {}
         for each in (own for feature in self.lattice.features for own in feature.sums):
             last = max(self.at[line] for line in (each.line, *each.of))
-            behind = {
-                line: part
-                for line, part in before.items()
-                if part in each.of and self._exceeds(part, [line])
-            }
+            every = {line: part for line, part in before.items() if part in each.of}
+            behind = {line: part for line, part in every.items() if self._exceeds(part, [line])}
             inner = {line: part for line, part in behind.items() if self.at[line] < last}
             found |= behind if inner else {}
-            for line, part in () if inner else behind.items():
-                own, before_it, whole = (
-                    " ".join(self.labels[at]) for at in (line, part, each.line)
-                )
-                self.doubts.append(
-                    f"whether {own!r} is of {before_it!r} alone, behind which it stands: it is "
-                    f"taken to be of {whole!r}"
-                )
+            if behind and not inner and behind == every:
+                self._ask_either(behind, next(iter(behind.values())), each.line)
         return found
 
     def _peers(self, heads: list[int]) -> list[int]:

@@ -13,6 +13,7 @@ from recon_cli.capabilities.init.place_tree import (
     Division,
     Overfull,
     Possible,
+    SumOfPrinted,
 )
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.read.choices import Question, flag
@@ -145,6 +146,16 @@ def ask_possible(each: Possible) -> Question:
     return Question(
         f"{said}: too few numbers tell, none forbids it; is it so?",
         {"yes": flag("total", each.whole), "no": flag("apart", *no)},
+    )
+
+
+def ask_sum_of_printed(each: SumOfPrinted) -> Question:
+    """Ask whether what is withheld of parts is of nobody, or not in the total of the printed."""
+    shown = ", ".join(map(repr, each.withheld[:_NAMED])) + ", …" * (len(each.withheld) > _NAMED)
+    return Question(
+        f"{each.whole!r} is the sum of what is printed of its parts, without what is withheld of "
+        f"{shown}: is that of nobody, or not in the total?",
+        {"of nobody": flag("total", each.whole), "not in the total": flag("apart", each.whole)},
     )
 
 

@@ -11,18 +11,27 @@ from typing import Final
 from recon_cli.errors import ConfigError
 from recon_cli.sources.read.row_labels import Path
 
+#: What stands in a sum for parts that are not printed.
+_OTHERS: Final = ("...", "…")
+
 
 @dataclass(frozen=True)
 class SaidSum:
     """A total, and what adds up to it, by their headers, labels or values.
 
+    Attributes:
+        is_open: Whether others, which are not printed, are in the total, too.
+
     Example:
         >>> SaidSum.of("All ages = 0-64 + 65+")
-        SaidSum(total='All ages', parts=('0-64', '65+'))
+        SaidSum(total='All ages', parts=('0-64', '65+'), is_open=False)
+        >>> SaidSum.of("Employed = of which women + ...")
+        SaidSum(total='Employed', parts=('of which women',), is_open=True)
     """
 
     total: str
     parts: tuple[str, ...]
+    is_open: bool = False
 
     @classmethod
     def of(cls, text: str) -> SaidSum:
@@ -32,14 +41,18 @@ class SaidSum:
             ConfigError: It is no sum of two or more.
         """
         total, _, rest = text.partition(" = ")
-        parts = tuple(filter(None, map(str.strip, rest.split(" + "))))
-        if not total.strip() or len(parts) < 2:
-            raise ConfigError(f"--sum {text!r}: say it as 'TOTAL = PART + PART', with the blanks")
-        return cls(total.strip(), parts)
+        told = tuple(filter(None, map(str.strip, rest.split(" + "))))
+        parts = tuple(part for part in told if part not in _OTHERS)
+        if not total.strip() or not parts or len(told) < 2:
+            raise ConfigError(
+                f"--sum {text!r}: say it as 'TOTAL = PART + PART', with the blanks; or as 'TOTAL = "
+                "PART + ...', where others are in the total"
+            )
+        return cls(total.strip(), parts, len(parts) < len(told))
 
     def __str__(self) -> str:
         """Return it as it is said."""
-        return f"{self.total} = {' + '.join(self.parts)}"
+        return f"{self.total} = {' + '.join((*self.parts, *_OTHERS[: self.is_open]))}"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -32,10 +32,14 @@ def with_said_sums(
         SourceError: Numbers break one.
     """
     told: list[Relation] = []
+    counted: set[int] = set()
     for each in said:
         lines = [tuple(lines_of(name)) for name in each.names]
         if any(len(own) != 1 for own in lines):
             continue  # of another axis, or of another sheet
+        counted |= {line for (line,) in lines}
+        if each.is_open:
+            continue  # no number shows it
         (total,), *rest = lines
         parts = tuple(part for (part,) in rest)
         own = support(total, parts)
@@ -43,14 +47,29 @@ def with_said_sums(
             where = "rows" if axis is Axis.COLUMNS else "columns"
             raise SourceError(f"--sum '{each}': numbers break it in {own.broken} {where}")
         told.append(Relation(axis, total, parts, replace(own, is_said=True)))
-    if not told:
+    if not counted:
         return relations
     kept = without_rivals(relations.found, told)
-    counted = {at for each in told for at in (each.line, *each.of)}
     found = replace(relations, found=(*kept, *told))
     if axis is Axis.ROWS:
         return replace(found, rows=_counted(found.rows, counted))
     return replace(found, columns=_counted(found.columns, counted))
+
+
+def said_within(
+    said: Iterable[SaidSum], lines_of: Callable[[Sequence[str]], Sequence[int]]
+) -> dict[int, int]:
+    """Map lines to the line whose people they are said to count some of.
+
+    Args:
+        lines_of: The lines that some names are of.
+    """
+    found: dict[int, int] = {}
+    for each in said:
+        total, *parts = (tuple(lines_of([name])) for name in each.names)
+        if each.is_open and all(len(own) == 1 for own in (total, *parts)):
+            found |= {part: total[0] for (part,) in parts}
+    return found
 
 
 def with_sums_of_heads(relations: Relations, block: Intervals) -> Relations:

@@ -386,6 +386,8 @@ class TableDraft:
             any(is_word(word, sex) for word in last_words) for sex in (Sense.MALE, Sense.FEMALE)
         ):
             return True
+        if any(says(word, Sense.OF_WHICH) for word in last_words):
+            return True  # no place is some of the people of another
         wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
         return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -206,3 +207,33 @@ def test_what_is_safe_depends_on_places_that_may_not_be_listed() -> None:
         told = " ".join(recon("audit", "--force").stdout.split())
         assert "safe 4 (100%)" in told
         assert ("safe if there may be places that the files do not list" in told) == is_told
+
+
+PRINTED = """Area,Men,Women
+All,31,43
+Ash,10,15
+Elm,21,28
+Oak,*,*
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "largest"), [(("--total", "All"), [0, 0]), (("--apart", "All"), [None, None])]
+)
+def test_a_total_of_what_is_printed_is_asked_about(
+    flags: tuple[str, str],
+    largest: list[int | None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("areas.csv").write_text(PRINTED, encoding="utf-8")
+
+    asked = recon("init", "areas.csv", code=2)
+
+    assert "'All' is the sum of what is printed of its parts" in asked.output
+    assert shlex.join(flags) in asked.output
+    recon("init", "areas.csv", *flags)
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert found["greatest"].to_list() == largest

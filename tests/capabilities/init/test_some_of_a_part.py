@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -34,14 +35,51 @@ def test_a_flag_says_so_where_no_word_does() -> None:
     assert _largest(text, *FLAGS) == [7, 40]
 
 
-def test_behind_the_last_part_alone_it_is_told() -> None:
+@pytest.mark.parametrize(
+    ("flags", "largest"),
+    [
+        (("--sum", "Unemployed = of which long-term + ..."), [7, 40]),
+        (("--count", "of which long-term"), [77, 240]),
+    ],
+)
+def test_behind_the_last_part_alone_it_is_asked(flags: tuple[str, str], largest: list[int]) -> None:
     text = JOBS.format(some="of which").replace(",of which women", "")
     lines = [",".join(line.split(",")[:3] + line.split(",")[-2:]) for line in text.splitlines()]
-    Path("jobs.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = "\n".join(lines) + "\n"
+    Path("jobs.csv").write_text(text, encoding="utf-8")
 
-    told = recon("init", "jobs.csv")
+    asked = recon("init", "jobs.csv", code=2)
 
-    assert "whether 'of which long-term' is of 'Unemployed' alone" in " ".join(told.output.split())
+    assert "some of 'Unemployed', which stands before, or of 'Total'?" in asked.output
+    assert shlex.join(flags) in asked.output
+    assert _largest(text, *flags) == largest
+
+
+def test_of_a_line_that_is_no_part_of_a_sum_it_is_asked() -> None:
+    text = "Area,Total,Working,of which women\nA,120,80,31\nB,95,60,*\nC,77,50,22\nD,60,30,*\n"
+    Path("jobs.csv").write_text(text, encoding="utf-8")
+
+    asked = recon("init", "jobs.csv", code=2)
+
+    flags = "--sum", "Working = of which women + ..."
+    assert shlex.join(flags) in asked.output
+    assert _largest(text, *flags) == [30, 60]
+
+
+def test_more_of_some_than_of_all_is_refused() -> None:
+    Path("jobs.csv").write_text(JOBS.format(some="of which"), encoding="utf-8")
+
+    refused = recon("init", "jobs.csv", "--sum", "Unemployed = of which women + ...", code=4)
+
+    assert "'of which women' is more somewhere" in refused.output
+
+
+def test_rows_may_be_some_of_the_row_before_them() -> None:
+    text = "Group,A,B\nTotal,120,83\nEmployed,90,63\nUnemployed,30,20\nof which long-term,*,*\n"
+
+    apart = "--apart", "A", "--apart", "B"
+
+    assert _largest(text, *apart, "--sum", "Unemployed = of which long-term + ...") == [20, 30]
 
 
 def _largest(text: str, *flags: str) -> list[int]:
