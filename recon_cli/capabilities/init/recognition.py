@@ -299,7 +299,8 @@ def _of_marks(found: RecognisedFiles, declared: Declared) -> tuple[Declared, lis
     others = ", ".join(repr(m) for m in open_ if m not in own)
     if not own:
         return declared, [
-            f"whether {others} all hide counts below {below} (`--below TEXT={below}`)"
+            f"whether {others} all hide counts below {below} (`--below TEXT={below}`), or one of "
+            "them is nobody (`--nil TEXT`)"
         ]
     if others:
         shown = ", ".join(map(repr, own))

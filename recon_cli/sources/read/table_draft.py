@@ -607,7 +607,7 @@ class TableDraft:
         if set(run) <= set(self._said(self.choices.apart)):
             return True
         if counts[whole] in self._said(self.choices.total):
-            told = Support(0, len(self.region.body), 0, 0.0, 0.0)
+            told = Support(0, len(self.region.body), 0, 0.0, 0.0, is_said=True)
             self.told.append(Relation(Axis.COLUMNS, counts[whole], tuple(parts), told))
             return True
         shown = " + ".join(repr(self._header(at)) for at in parts)
