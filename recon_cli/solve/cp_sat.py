@@ -179,6 +179,8 @@ def _solve(
         # The best solution needs the whole relaxation: row by row it takes twice the time. To find
         # any solution, some of the rows will do.
         parameters.add_lp_constraints_lazily = objective is None
+        if objective is not None:
+            parameters.max_presolve_iterations = 1  # what more of them find is not worth their time
     parameters.random_seed = effort.seed % 2**31
     parameters.interleave_search = effort.search is Search.INTERLEAVED
     parameters.max_deterministic_time = effort.limit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -16,34 +18,16 @@ def distance_from(
 ) -> Maximization:
     """Maximise the distance of a solution from ``origin``: the sum of ``|y − origin|``.
 
-    Eq. (distance) of docs/method.md, with ``s`` the origin, ``d`` the distance and ``z`` the side.
+    Eq. (distance) of docs/method.md: what the solution has more than the origin, and twice what it
+    lacks. Only where it may lack something and have more does that need further variables.
 
     Args:
         origin: Value of each functional to measure from, within its interval.
     """
-    above, below = functionals.upper - origin, origin - functionals.lower
-    # Where the interval does not straddle the origin the absolute value is linear.
-    up, down = below == 0, (above == 0) & (below > 0)
-    linear = scaled(functionals.coefficients, up.astype(np.int64) - down)
-    constants = origin * down - origin * up
-    inner = np.flatnonzero((above > 0) & (below > 0))
-    n = len(inner)
-    ups, downs, s = above[inner], below[inner], origin[inner]
-    one = sparse.eye_array(n, dtype=np.int64, format="csr")
-    y = functionals.coefficients[inner]
-    # y − d − 2·below·z ≥ s − 2·below and −y − d + 2·above·z ≥ −s; the other sides always hold.
-    first = sparse.hstack([y, -one, -diagonal(2 * downs)])
-    second = sparse.hstack([-y, -one, diagonal(2 * ups)])
-    rows = LinearConstraints(
-        sparse.csr_array(sparse.vstack([first, second])),
-        np.concatenate([s - 2 * downs, -s]),
-        np.concatenate([s + ups, 2 * ups - s + downs]),
-    )
-    far = np.maximum(ups, downs)
-    wider = with_variables(program, np.concatenate([far, np.ones(n, dtype=np.int64)]))
-    distances = placed(inner, len(constants))
-    sides = sparse.csr_array((len(constants), n), dtype=np.int64)
-    return Maximization(with_rows(wider, rows), hstack([linear, distances, sides]), constants)
+    lost = loss_from(program, functionals, origin)
+    more = sparse.csr_array((len(origin), lost.program.shape[1] - program.shape[1]), dtype=np.int64)
+    terms = lost.terms + hstack([functionals.coefficients, more])
+    return replace(lost, terms=sparse.csr_array(terms), constants=lost.constants - origin)
 
 
 def loss_from(
