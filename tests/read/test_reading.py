@@ -311,3 +311,19 @@ def test_a_heading_over_several_rows_or_over_a_name_that_comes_again_stays() -> 
     for rows in (groups, [*again, ["All of them", "4", "6"]]):
         grid = Grid.of(sheet_of_rows("sheet", [["", "A", "B"], *rows]))
         assert len(grid.rows) == len(rows) + 1
+
+
+def test_one_number_with_a_mark_in_a_sum_is_of_thousands() -> None:
+    rows = [
+        ["Municipio", "Total", "Hombres", "Mujeres"],
+        ["Daroca", "410", "153", "257"],
+        ["Iznájar", "2.257", "1.162", "1.095"],
+        ["Lerma", "57", "15", "42"],
+        ["Frías", "128", "34", "94"],
+        ["Huéscar", "219", "63", "156"],
+    ]
+
+    reading = Reading.of(sheet_of_rows("sheet", rows))
+
+    assert not reading.ambiguous
+    assert reading.grid.values[2, 1:].tolist() == [2257, 1162, 1095]

@@ -13,7 +13,7 @@ from recon_cli.arrays import FloatArray
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
 from recon_cli.sources.read.crossed import totals_and_parts
 from recon_cli.sources.read.grid import MOST_CELLS, Grid
-from recon_cli.sources.read.numbers import ENGLISH, GERMAN, Convention
+from recon_cli.sources.read.numbers import ENGLISH, GERMAN
 from recon_cli.sources.read.regions import Regions
 from recon_cli.sources.read.relations import Axis
 from recon_cli.sources.read.roles import Role, fill_roles
@@ -58,7 +58,8 @@ class Reading:
             if second.weight > first.weight:
                 first = second
             elif second.weight == first.weight:
-                first = replace(first, ambiguous=_ambiguous(first, other))
+                first, rival = sorted((first, second), key=lambda each: len(each.fractions))
+                first = replace(first, ambiguous=_ambiguous(first, rival))
         return first
 
     @cached_property
@@ -66,6 +67,18 @@ class Reading:
         """Measure how much its sums and shares tell, as a power of two."""
         across = sum(e.support.bits for t in self.tables for e in t.relations.found)
         return across + sum(e.support.bits for t in self.tables for e in t.values)
+
+    @cached_property
+    def fractions(self) -> frozenset[int]:
+        """Return columns of counts that add up, but not as whole numbers, as counts are."""
+        return frozenset(
+            at
+            for table in self.tables
+            for each in table.relations.sums(Axis.COLUMNS)
+            if each.support.is_strong and {each.line, *each.of} <= {*table.counts}
+            for at in (each.line, *each.of)
+            if (table.grid.values[table.region.body, at] % 1 > 0).any()
+        )
 
     @cached_property
     def roles(self) -> NDArray[np.uint8]:
@@ -141,11 +154,16 @@ def _sums_with_texts(
                     yield body[places], np.array([told.count])
 
 
-def _ambiguous(reading: Reading, other: Convention) -> str:
-    """A number that is used and is another one by another convention; empty if there is none."""
+def _ambiguous(reading: Reading, rival: Reading) -> str:
+    """A number that is used and is another one by another convention; empty if there is none.
+
+    Where that would add up fractions of people, it is none.
+    """
+    other = rival.grid.convention
     for table in reading.tables:
         grid, used = table.grid, [*table.counts, *table.printed]
         used += [each.line for each in table.shares]
+        used = [at for at in used if at not in rival.fractions]
         texts, _ = grid.coded(np.ix_(table.region.body, np.array(used, dtype=np.intp)))
         for text in sorted(texts):
             one, two = grid.convention.number(text), other.number(text)
