@@ -41,7 +41,14 @@ from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
-from recon_cli.sources.read.sums import Slip, Support, possible_splits, possible_whole, slips
+from recon_cli.sources.read.sums import (
+    Slip,
+    Support,
+    possible_splits,
+    possible_whole,
+    slips,
+    support_of,
+)
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, is_word, says
 
@@ -542,6 +549,8 @@ class TableDraft:
         block = intervals_of(self.grid, inner).transposed
         found: set[int] = set()
         for each in slips(block):
+            if _has_further_part(block, each):
+                continue  # it is asked whether that is one
             total, parts = counts[each.total], [counts[i] for i in each.parts]
             found |= {total, *parts}
             self._ask_slip(total, parts, each)
@@ -817,6 +826,21 @@ class TableDraft:
                 )
             )
         return counts, tuple(at for at in relations.columns if at not in counts)
+
+
+def _has_further_part(block: Intervals, slip: Slip) -> bool:
+    """Test whether a sum holds in all rows with one more line as a part, or with all others.
+
+    Where that is nobody, or withheld, the sum holds without it.
+    """
+    lines = [slip.total, *slip.parts]
+    others = [i for i in range(len(block.low)) if i not in lines]
+    positions = np.arange(block.low.shape[1])
+    ways = [*([*lines, other] for other in others), [*lines, *others]]
+    return any(
+        not support_of(block.take(np.array(way), positions), np.zeros(len(positions))).broken
+        for way in ways[: len(others) + (len(others) > 1)]
+    )
 
 
 def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:

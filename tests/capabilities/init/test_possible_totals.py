@@ -237,3 +237,18 @@ def test_a_total_of_what_is_printed_is_asked_about(
     recon("run", "-q", "--until", "audit")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert found["greatest"].to_list() == largest
+
+
+def test_a_part_that_is_nobody_in_most_rows_makes_no_slip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = ["Aln,12,45,-,57", "Bure,7,33,9,49", "Chess,-,20,3,23", "Deben,15,*,8,27"]
+    rows += ["Ebble,10,31,-,41", "Frome,-,18,6,24", "Glas,*,-,6,9", "Hull,11,*,1,14"]
+    text = "\n".join(["Ward,0-17,18-64,65+,Total", *rows]) + "\n"
+    Path("wards.csv").write_text(text, encoding="utf-8")
+
+    asked = recon("init", "wards.csv", "--below", "5", code=2)
+
+    assert "'Total' may be '0-17' + '18-64' + '65+'" in asked.output
+    assert "1 question to be answered" in asked.output
