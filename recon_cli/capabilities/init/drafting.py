@@ -25,7 +25,7 @@ from recon_cli.capabilities.init.features import Features
 from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.lines import Lines, Part, moved
 from recon_cli.capabilities.init.names import levels_of
-from recon_cli.capabilities.init.place_parents import PlaceSum
+from recon_cli.capabilities.init.place_parents import PlaceSum, fits
 from recon_cli.capabilities.init.place_tree import PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
@@ -41,6 +41,7 @@ from recon_cli.capabilities.init.table_questions import (
     ask_division,
     ask_kinds_of_places,
     ask_overfull,
+    ask_percentages,
     ask_periods,
     ask_possible,
     ask_sum_of_printed,
@@ -63,7 +64,7 @@ from recon_cli.sources.read.numbers import GERMAN
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.said_sums import said_within
+from recon_cli.sources.read.said_sums import open_sums
 from recon_cli.sources.read.sums import support_of
 from recon_cli.sources.read.table_reading import NAMELESS, TableReading
 
@@ -428,7 +429,12 @@ class _Drafter:
             _codes(part),
             columns=[part.column(at) for at in table.counts],
             base=base,
-            totals=[i for i in table.rows_total if not {*table.rows[i][-1:]} & headers],
+            totals=[
+                i
+                for i in table.rows_total
+                if not {*table.rows[i][-1:]} & headers
+                or fits(part.numbers, i, [*range(i), *range(i + 1, len(table.rows))], base)
+            ],
             apart=table.rows_apart,
         )
 
@@ -509,7 +515,7 @@ class _Drafter:
             for i, path in enumerate(table.rows)
             if i not in related and path[:-1] in at_path
         }
-        of_others = said_within(table.said_sums, partial(rows_named, table.rows))
+        of_others = tuple(open_sums(table.said_sums, partial(rows_named, table.rows)))
         said = Said(frozenset(table.counted_rows), frozenset(table.rows_apart), of_others)
         down = Structure.of(dict(enumerate(table.rows)), sums, block, subsets=within, said=said)
         labels = [PART_OF.join(path) for path in table.rows]
@@ -574,6 +580,8 @@ class _Drafter:
         meanings: list[dict[str, Condition]] = []
         for at in dimensions:
             values = grid.coded((table.region.body, at))[0]
+            if at not in table.said_apart:
+                self.questions += filter(None, [ask_percentages(table.header(at), values)])
             place = {value: i for i, value in enumerate(values)}
             sums = [
                 Relation(

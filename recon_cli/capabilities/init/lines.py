@@ -18,7 +18,7 @@ from recon_cli.sources.read.choices import Question, columns_named, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, intervals_of
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.said_sums import said_within
+from recon_cli.sources.read.said_sums import open_sums
 from recon_cli.sources.read.sums import (
     CERTAIN_BITS,
     MARGIN_BITS,
@@ -169,7 +169,7 @@ class Lines:
         subsets: dict[int, int] = {}
         counted: set[int] = set()
         apart: set[int] = set()
-        within: dict[int, int] = {}
+        within: list[tuple[int, ...]] = []
         for number, part in enumerate(self.parts):
             at = {column: i for (each, column), i in of_column.items() if each == number}
             sums += column_sums(part.table, at)
@@ -177,8 +177,8 @@ class Lines:
             counted |= {at[column] for column in part.table.said_counts if column in at}
             apart |= {at[column] for column in part.table.said_apart if column in at}
             table = part.table
-            inner = said_within(table.said_sums, partial(columns_named, table.headers))
-            within |= {at[one]: at[whole] for one, whole in inner.items() if {one, whole} <= {*at}}
+            said = open_sums(table.said_sums, partial(columns_named, table.headers))
+            within += [tuple(at[column] for column in sum_) for sum_ in said if {*sum_} <= {*at}]
         told = {(each.line, each.of) for each in sums}
         if len(self.parts) > 1:
             sums += [each for each in self._across(sums) if (each.line, each.of) not in told]
@@ -195,7 +195,7 @@ class Lines:
             _once(sums),
             self.block,
             subsets=subsets,
-            said=Said(frozenset(counted), frozenset(apart), within),
+            said=Said(frozenset(counted), frozenset(apart), tuple(dict.fromkeys(within))),
             base=max(part.table.relations.base for part in self.parts),
         )
 

@@ -105,6 +105,11 @@ def _by_words(
                 if is_whole and not _may_be(numbers, i, others) and outer:
                     # Behind the total of the last group stands that of all groups.
                     others = list(members[:at])
+                elif is_whole and not outer and not fits(numbers, i, others, base):
+                    # What stands behind the total may be beside all: a percentage, another year.
+                    above_it = list(members[:at])
+                    is_of_these = len(above_it) > 1 and fits(numbers, i, above_it, base)
+                    others = above_it if is_of_these else others
                 is_named = is_whole and _may_be(numbers, i, others)
                 if is_named or (is_twice and fits(numbers, i, others, base)):
                     own, parts = i, others

@@ -20,6 +20,8 @@ from recon_cli.sources.read.sums import CERTAIN_BITS
 
 #: Withheld counts of the parts of a place that are hardly all of nobody.
 _FEWEST_WITHHELD = 2
+#: One of so many places beside another has to be told, or nothing is known of their sum.
+_FEWEST_TOLD = 4
 #: Rows below one that may be its parts.
 _FEWEST, _MOST = 2, 40
 
@@ -162,11 +164,13 @@ class _List:
                 if above.get(i) == above.get(whole) and (not group or paths[i][:-1] == group)
             ]
             own = [i for i, outer in above.items() if outer == whole]
-            more = [i for i in beside if i != whole]
-            does_fit = fits(numbers, whole, [*own, *more], self.base)
-            if not does_fit and own:
+            every = [i for i in beside if i != whole]
+            ways = [every, [i for i in every if i < whole], [i for i in every if i > whole]]
+            able = [way for way in ways if way and fits(numbers, whole, [*own, *way], self.base)]
+            more = able[0] if able else every
+            if not able and own:
                 continue  # it is a total already
-            if more and not does_fit:
+            if more and not able:
                 raise SourceError(
                     f"{flag('total', PART_OF.join(paths[whole]))}: the {len(more)} places beside "
                     "it do not add up to it; name its parts with --sum"
@@ -192,11 +196,25 @@ class _List:
                 own = [i for i, outer in above.items() if outer == whole]
                 others = [i for i in tops if i != whole]
                 is_end = len(others) >= _FEWEST and whole in {tops[0], tops[-1]}
-                told = 2 * numbers.known[others].sum(axis=0) >= len(others)
+                told = _FEWEST_TOLD * numbers.known[others].sum(axis=0) >= len(others)
                 is_told = (told & numbers.known[whole]).any() and (own or is_end)
                 if is_told and fits(numbers, whole, [*own, *others], self.base):
                     yield Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
                     break
+
+    def second_divisions(self, paths: Sequence[Path]) -> Iterator[Division]:
+        """Yield the places that have parts, and that those beside them may add up to again."""
+        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
+        tops = [i for i in range(len(paths)) if i not in above]
+        texts = [PART_OF.join(path) for path in paths]
+        for whole in sorted({*above.values()} & {*tops}) if numbers.low.shape[1] else ():
+            own = tuple(texts[i] for i in above if above[i] == whole)
+            others = [i for i in tops if i != whole]
+            is_told = (numbers.known[others].sum(axis=0) >= len(others) - 1).any()
+            is_new = len(others) >= _FEWEST and not self.apart & {*others} and is_told
+            if is_new and fits(numbers, whole, others, self.base):
+                label = self.labels[0]
+                yield Division(texts[whole], (label, label), (own, tuple(texts[i] for i in others)))
 
     def sums_of_printed(self, paths: Sequence[Path]) -> Iterator[SumOfPrinted]:
         """Yield the places whose printed parts add up to them, where it is not said that they do.
@@ -368,6 +386,8 @@ class PlaceTree:
 
         Together the parts add up to more than there are.
         """
+        for paths, own in self.lists.items():
+            yield from own.second_divisions(paths)
         told = [(own.labels[0], own.wholes(paths)) for paths, own in self.lists.items()]
         for (one, first), (other, second) in itertools.combinations(told, 2):
             for path in first.keys() & second.keys():

@@ -33,6 +33,31 @@ def is_within(one: Interval, other: Interval) -> bool:
     return least <= low and (most is None or (high is not None and high <= most))
 
 
+def do_overlap(spans: Sequence[Interval]) -> bool:
+    """Test whether an age is in two of some groups.
+
+    >>> do_overlap([(0, 17), (16, 64)]), do_overlap([(0, 17), (18, None)])
+    (True, False)
+    """
+    ordered = sorted(spans, key=lambda span: span[0])
+    return any(
+        high is None or after <= high for (_, high), (after, _) in itertools.pairwise(ordered)
+    )
+
+
+def is_filled(steps: Sequence[Interval], span: Interval) -> bool:
+    """Test whether steps, in order, leave out nothing of a group of ages.
+
+    >>> is_filled([(0, 15), (16, 17), (18, None)], (0, None)), is_filled([(18, None)], (0, None))
+    (True, False)
+    """
+    ends = [span[0] - 1, *(high for _, high in steps)]
+    are_joined = all(
+        end is not None and low == end + 1 for end, (low, _) in zip(ends, steps, strict=False)
+    )
+    return are_joined and ends[-1] == span[1]
+
+
 def called(step: Interval) -> str:
     """Return the label of a group of ages.
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray
 from recon_cli.capabilities.init.names import canonical, usual_name
-from recon_cli.capabilities.init.spans import called, steps_of
+from recon_cli.capabilities.init.spans import called, do_overlap, is_filled, steps_of
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.vocabulary import interval, is_total
+from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Feature, Lattice
 from recon_cli.sources.read.relations import Relation
@@ -51,12 +51,17 @@ class Said:
     Attributes:
         counted: Lines that count some of the people of others.
         apart: Lines that exclude each other.
-        within: Line → the line whose people it counts some of.
+        within: Lines of sums in which others are, too, each total before its parts.
     """
 
     counted: frozenset[int] = frozenset()
     apart: frozenset[int] = frozenset()
-    within: Mapping[int, int] = field(default_factory=dict)
+    within: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def inner(self) -> dict[int, int]:
+        """Map lines to those whose people they count some of."""
+        return {part: total for total, *parts in self.within for part in parts}
 
 
 NOTHING_SAID: Final = Said()
@@ -154,7 +159,7 @@ class _Builder:
         self.said = said
         self.base = base
         self.at = {line: i for i, line in enumerate(self.lines)}
-        self.lattice = Lattice.of(sums, labels)
+        self.lattice = Lattice.of([each for each in sums if self._may_be_sum(each)], labels)
         self.doubts: list[str] = []
         self.features: list[DraftedFeature] = []
         self.peers: list[int] = []
@@ -164,7 +169,7 @@ class _Builder:
         self.either: dict[tuple[int, ...], tuple[int, int]] = {}
 
     def structure(self) -> Structure:
-        for line, whole in self.said.within.items():
+        for line, whole in self.said.inner.items():
             if not self._exceeds(whole, [line]):
                 own, of = (" ".join(self.labels[each]) for each in (line, whole))
                 raise SourceError(f"--sum '{of} = {own} + ...': {own!r} is more somewhere")
@@ -185,6 +190,13 @@ class _Builder:
             tuple(self.possible) if unplaced else (),
             self.either,
         )
+
+    def _may_be_sum(self, each: Relation) -> bool:
+        """Test whether somebody says a sum, or no age is in two of its parts."""
+        paths = [self.labels[part] for part in each.of if self.labels.get(part)]
+        spans = [interval(path[-1]) for path in paths if path[:-1] == paths[0][:-1]]
+        ages = [span for span in spans if span is not None and not _is_noted(span)]
+        return each.support.is_said or len(ages) < len(each.of) or not do_overlap(ages)
 
     # --- features of the sums ---------------------------------------------------------------
 
@@ -293,7 +305,7 @@ class _Builder:
             **self._wholes(heads),
             **self._within_parts(heads),
             **self.subsets,
-            **self.said.within,
+            **self.said.inner,
         }
         of_others = [line for line in heads if self.subsets.get(line) in self.at]
         self._add_subsets(of_others)
@@ -346,7 +358,7 @@ class _Builder:
 
         A block of columns under a header of its own is of the whole.
         """
-        told = {*self.said.counted, *self.said.within}
+        told = {*self.said.counted, *self.said.inner}
         own = tuple(line for line in lines if line not in told)
         if any(says(self.labels[line][-1], Sense.OF_WHICH) for line in own):
             self.either[own] = part, whole
@@ -388,25 +400,43 @@ class _Builder:
         words = without_ends(shared([self.labels[line] for line in heads], ())[1])
         is_apart = set(heads) <= self.said.apart or are_apart(words)
         if not is_apart and self._exceeds(largest, others):
-            is_total = says(words[heads.index(largest)], Sense.TOTAL)
-            every = list(self._possible_sums(largest, others)) if is_total else []
-            self.possible = every or list(self._inner_sums(heads))
-            if not is_total or self.possible:
-                self.peers = heads
-                return others
-            shown = ", ".join(repr(" ".join(self.labels[line])) for line in others[:4])
-            self.doubts.append(
-                f"whether {shown} {'are' if len(others) > 1 else 'is'} among "
-                f"{' '.join(self.labels[largest])!r}: nowhere more, and taken so"
-            )
-            self._add_yes_or_no(others, largest)
-            return []
+            return self._below_largest(heads, largest, words)
         inside = [] if is_apart else self._inside_totals(heads)
         heads = [line for line in heads if line not in inside]
         groups = self._groups_of_one_sum(heads)
         for group in groups:
             self._add_peers(group)
         return inside
+
+    def _below_largest(self, heads: list[int], largest: int, words: Sequence[str]) -> list[int]:
+        """Say what lines are of which one is nowhere less; return those of which it is not known.
+
+        Args:
+            words: What tells each of them apart.
+        """
+        others = [line for line in heads if line != largest]
+        is_said = len(others) > 1 and set(others) <= self.said.apart
+        have_ages = not is_said and self._have_overlapping_ages(others)
+        if have_ages and self._add_spans(others, largest) == others:
+            return []
+        is_total = says(words[heads.index(largest)], Sense.TOTAL)
+        if not is_said:
+            every = list(self._possible_sums(largest, others)) if is_total else []
+            self.possible = every or list(self._inner_sums(heads))
+            if not is_total or self.possible:
+                self.peers = heads
+                return others
+        own = [word for line, word in zip(heads, words, strict=True) if line != largest]
+        if is_said or (len(own) > 1 and are_apart(own)):
+            self._add_apart(others, largest)
+        elif others:
+            shown = ", ".join(repr(" ".join(self.labels[line])) for line in others[:4])
+            self.doubts.append(
+                f"whether {shown} {'are' if len(others) > 1 else 'is'} among "
+                f"{' '.join(self.labels[largest])!r}: nowhere more, and taken so"
+            )
+            self._add_yes_or_no(others, largest)
+        return []
 
     def _possible_sums(
         self, total: int, others: Sequence[int]
@@ -555,7 +585,13 @@ class _Builder:
     def _add_subsets(self, lines: Sequence[int]) -> None:
         """Add a feature for lines that are percentages of others: those counted, and the rest."""
         groups: dict[str, list[int]] = {}
+        for whole, *parts in self.said.within:
+            if len(parts) > 1:  # parts of a sum exclude each other
+                self._add_apart(parts, whole)
+        beside = {part for _, *parts in self.said.within if len(parts) > 1 for part in parts}
         for line in lines:
+            if line in beside:
+                continue
             base = self.labels.get(self.subsets[line], ())
             groups.setdefault(self._told(line, base), []).append(line)
         for label, own in groups.items():
@@ -596,7 +632,7 @@ class _Builder:
         spans = {line: span for line in heads if (span := interval(words[line][-1])) is not None}
         # Of "Under 183" beside "18 and over3" the last digit is a footnote's.
         is_noted = any(_NOTED.search(word) for path in self.labels.values() for word in path)
-        is_old = any(max(low, high or 0) > _OLDEST for low, high in spans.values())
+        is_old = any(map(_is_noted, spans.values()))
         if len(spans) < 2 or len({heads[line] for line in spans}) > 1 or is_noted or is_old:
             return []
         steps, within = steps_of([*spans.values()])
@@ -608,10 +644,23 @@ class _Builder:
         ):
             return []
         number = len(self.features)
-        self.features.append(DraftedFeature("", tuple(map(called, steps)), "other"))
+        whole_span = (interval(path[-1]) if path else None) or (0, None)
+        rest = "" if is_filled(steps, whole_span) else "other"
+        if not rest:
+            shown = ", ".join(repr(" ".join(self.labels[line])) for line in lines[:4])
+            self.doubts.append(
+                f"whether everybody is in one of {shown}: by their ages, and taken so"
+            )
+        self.features.append(DraftedFeature("", tuple(map(called, steps)), rest))
         for line, own in ages.items():
             self._add_below(line, {**self.values.get(whole, {}), number: own})
         return [*spans]
+
+    def _have_overlapping_ages(self, lines: Sequence[int]) -> bool:
+        """Test whether lines are called by ages of which some are in two."""
+        spans = [interval(self.labels[line][-1]) for line in lines if self.labels.get(line)]
+        ages = [span for span in spans if span is not None]
+        return len(ages) == len(lines) > 1 and do_overlap(ages)
 
     def _add_below(self, line: int, values: Values) -> None:
         """Add values of a line to those of all that are parts or percentages of it."""
@@ -643,7 +692,7 @@ class _Builder:
         number = len(self.features)
         self.features.append(DraftedFeature(name, tuple(without_ends(short)), "other"))
         for place, line in enumerate(lines):
-            self.values[line] = {**self.values.get(whole, {}), number: frozenset((place,))}
+            self._add_below(line, {**self.values.get(whole, {}), number: frozenset((place,))})
 
     def _add_peers(self, lines: Sequence[int]) -> None:
         """Add a feature whose values are lines of which no total is printed."""
@@ -676,8 +725,16 @@ def are_apart(labels: Sequence[str]) -> bool:
     """
     if len(set(labels)) < len(labels):
         return False
+    spans = [span for label in labels if (span := interval(label)) is not None]
+    if len(spans) == len(labels) and do_overlap(spans):
+        return False
     dates = [found[0] for label in labels if (found := _DATE.search(label))]
     return bool(usual_name(labels)) or len(set(dates)) == len(labels)
+
+
+def _is_noted(span: Interval) -> bool:
+    """Test whether no age is in a span: its last digit is a footnote's."""
+    return max(span[0], span[1] or 0) > _OLDEST
 
 
 def crossing(paths: Sequence[Path], whole: Path) -> list[tuple[str, ...]] | None:

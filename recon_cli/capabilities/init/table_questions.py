@@ -20,6 +20,7 @@ from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis
 from recon_cli.sources.read.sums import CERTAIN_BITS, support_of
+from recon_cli.sources.read.words import Sense, says
 
 #: Places that two tables share at least where one may be of another year.
 _FEWEST_PLACES: Final = 2
@@ -123,6 +124,25 @@ def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
     return False
 
 
+def ask_percentages(header: str, values: Sequence[str]) -> Question | None:
+    """Ask which rows of a long table are counts, where a column says of others that they are none.
+
+    Example:
+        >>> ask_percentages("measure", ["Number", "Percent"]).answers
+        {"read 'Number' alone": '--where measure=Number', 'all count people': '--apart measure'}
+    """
+    shares = [value for value in values if says(value, Sense.PERCENTAGE)]
+    counts = [value for value in values if value not in shares]
+    if not shares or not counts:
+        return None
+    return Question(
+        f"{header!r} has {', '.join(map(repr, shares))} beside {', '.join(map(repr, counts))}: "
+        "percentages are no counts",
+        {f"read {value!r} alone": flag("where", f"{header}={value}") for value in counts}
+        | {"all count people": flag("apart", header)},
+    )
+
+
 def ask_overfull(each: Overfull) -> Question:
     """Ask which parts of a place are parts of others, where they add up to more than it has."""
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
@@ -172,11 +192,16 @@ def ask_division(each: Division, sheets: Mapping[str, str | None]) -> Question:
     of = f" of {each.whole!r}" if each.whole else ""
     named = [name for name in map(sheets.get, each.tables) if name]
     answers = {f"read {name!r} alone": flag("sheet", name) for name in named}
+    if each.tables[0] == each.tables[1]:
+        answers = {
+            f"without {own[0]!r} and {len(own) - 1} more": flag("leave-out", *own)
+            for own in each.parts[::-1]
+        } | {"they are other people": flag("apart", *each.parts[1])}
     return Question(
         f"two systems of places, each with all people{of}: "
         f"{', '.join(shown)}; read one at a time, or write a schema with `areas` (docs, Areas "
         "that overlap)",
-        answers if len({*named}) == 2 else {},
+        answers if len({*named}) == 2 or each.tables[0] == each.tables[1] else {},
     )
 
 

@@ -56,19 +56,19 @@ def with_said_sums(
     return replace(found, columns=_counted(found.columns, counted))
 
 
-def said_within(
+def open_sums(
     said: Iterable[SaidSum], lines_of: Callable[[Sequence[str]], Sequence[int]]
-) -> dict[int, int]:
-    """Map lines to the line whose people they are said to count some of.
+) -> list[tuple[int, ...]]:
+    """Return the lines of sums that are said with others beside, each total before its parts.
 
     Args:
         lines_of: The lines that some names are of.
     """
-    found: dict[int, int] = {}
+    found: list[tuple[int, ...]] = []
     for each in said:
-        total, *parts = (tuple(lines_of([name])) for name in each.names)
-        if each.is_open and all(len(own) == 1 for own in (total, *parts)):
-            found |= {part: total[0] for (part,) in parts}
+        lines = [tuple(lines_of([name])) for name in each.names]
+        if each.is_open and all(len(own) == 1 for own in lines):
+            found.append(tuple(line for (line,) in lines))
     return found
 
 

@@ -1,0 +1,101 @@
+"""Tables of a newcomer: what stands behind a total, ages in two groups, two systems of places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.command_line import recon
+
+RULE = ("--below", "5", "--complementary", "--all-places")
+AREAS = "Area,Total,Boys,Girls\nAston,20,*,*\nBurley,22,12,10\nCorfe,30,18,12\nTotal,72,33,39\n"
+WHOLE = "Area,Total,Boys,Girls\nAston,10,4,6\nBurley,*,*,*\nCorfe,*,*,*\nCounty,15,7,8\n"
+ZONES = (
+    "Area,Total,Boys,Girls\nDistrict A,17,10,7\nDistrict B,19,11,8\nDistrict C,21,9,12\n"
+    "Zone X,29,*,*\nZone Y,28,15,13\nCounty,57,30,27\n"
+)
+BANDS = (
+    "Area,All ages,0-17,16-64,65+\nAston,20,7,9,*\nBurley,19,9,7,*\nCorfe,30,12,14,6\n"
+    "Dunmow,24,9,12,5\nTotal,93,37,42,18\n"
+)
+NESTED = (
+    "Area,All ages,18 and over,30 and over,65 and over\nAston,22,15,14,*\nBurley,14,6,*,*\n"
+    "Corfe,25,24,16,8\nDunmow,28,20,*,*\nTotal,89,65,43,22\n"
+)
+SEXES = (
+    "Area,Total,Men,Women\nAston,22,*,11\nBurley,14,*,12\nCorfe,25,11,13\nDunmow,28,13,14\n"
+    "All areas,89,37,50\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("last", ["England,5200,2600,2600", "Percent,100,46,54", "2022,70,35,35"])
+def test_a_row_behind_the_total_is_beside_it(last: str) -> None:
+    assert _intervals(AREAS + last + "\n") == [(3, 3), (17, 17)]
+
+
+def test_a_last_row_over_places_that_are_withheld_whole_is_asked_about() -> None:
+    assert "--total County" in _asked(WHOLE)
+    assert _intervals(WHOLE, "--total", "County") == [
+        (1, 1),
+        (1, 1),
+        (1, 2),
+        (1, 2),
+        (2, 3),
+        (2, 3),
+    ]
+
+
+def test_places_that_add_up_to_the_same_again_are_asked_about() -> None:
+    asked = _asked(ZONES)
+
+    assert "two systems of places, each with all people of 'County'" in asked
+    assert "--leave-out 'Zone X' --leave-out 'Zone Y'" in asked
+
+
+def test_everybody_is_in_one_of_ages_that_overlap() -> None:
+    assert _intervals(BANDS) == [(3, 3), (4, 4)]
+
+
+def test_ages_that_are_in_one_another_make_no_sum() -> None:
+    assert (1, 12) in _intervals(NESTED)  # of Aston's 14 of 30 and over
+
+
+def test_sexes_exclude_each_other_though_some_is_unknown() -> None:
+    assert _intervals(SEXES) == [(2, 2), (11, 11)]
+    owners = SEXES.replace("Men,Women", "Owners,Tenants")
+    assert _intervals(owners, "--sum", "Total = Owners + Tenants + ...") == [(2, 2), (11, 11)]
+
+
+def test_percentages_among_the_values_of_a_long_file_are_asked_about() -> None:
+    rows = [
+        f"{area},{sex},{measure},{value}"
+        for area in ("Aston", "Burley")
+        for measure, values in {"Number": (20, "*", "*"), "Percent": (100, 15, 85)}.items()
+        for sex, value in zip(("All", "Male", "Female"), values, strict=True)
+    ]
+
+    asked = _asked("\n".join(["area,sex,measure,value", *rows]) + "\n")
+
+    assert "percentages are no counts" in asked
+    assert "--where measure=Number" in asked
+
+
+def _asked(text: str) -> str:
+    Path("a.csv").write_text(text, encoding="utf-8")
+    return recon("init", "a.csv", *RULE, code=2).output
+
+
+def _intervals(text: str, *flags: str) -> list[tuple[int, int]]:
+    """Return the least and greatest of what is withheld, in order."""
+    Path("a.csv").write_text(text, encoding="utf-8")
+    recon("init", "a.csv", "--force", *RULE, *flags)
+    recon("run", "-q", "--force", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    return sorted(found.select("least", "greatest").iter_rows())
