@@ -154,7 +154,7 @@ def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
     shutil.copytree(begun, undisturbed)
     asked(undisturbed, "solvar", "-q")
     reached = list[float]()
-    for writes in (3, 10):
+    for writes in (2, 5):
         with ended_after(writes, KeyboardInterrupt()):
             said = asked(begun, "solvar", code=130)
         undecided = set(rows(begun, "solvar").filter(status="undecided")[PLACE])
