@@ -138,7 +138,7 @@ class CellVectors:
     ) -> CellVectors:
         of, masks = statistic_of(table), table.cells[number - 1].masks
         counted, base = (
-            _inside(grain, each, candidates) for each in (of.counted(masks), of.based(masks))
+            is_inside(grain, each, candidates) for each in (of.counted(masks), of.based(masks))
         )
         return cls(of, counted, base, measured_cells(grain, of, candidates))
 
@@ -214,7 +214,7 @@ class PlaceVectors:
         )
 
 
-def _inside(grain: Grain, masks: Masks, candidates: Candidates) -> BoolArray:
+def is_inside(grain: Grain, masks: Masks, candidates: Candidates) -> BoolArray:
     """Test which histogram cells a predicate counts."""
     found = np.ones(len(candidates.unit), dtype=bool)
     for feature, mask in enumerate(masks):

@@ -6,9 +6,10 @@ docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -31,9 +32,11 @@ from recon_cli.model.statistic_texts import (
     statistic_of,
 )
 from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
-from recon_cli.schema import Release
+from recon_cli.schema import Release, Table
 from recon_cli.statement.statistics import Printed
 
+#: Returns the columns of a batch that a statistic of a table's cell is about.
+Vectors = Callable[[Table, int, Candidates], CellVectors]
 #: Connected pairs of middle values among which a solver chooses in seconds.
 _MOST_CHOICES: Final = 250
 
@@ -189,6 +192,7 @@ def join_statistics(
     apart: sparse.csr_array,
     known: KnownCounts,
     is_whole: BoolArray,
+    vectors: Vectors | None = None,
 ) -> JoinedRows:
     """Join the statistics of a batch to the rows of its counts.
 
@@ -199,12 +203,21 @@ def join_statistics(
         apart: Sparse (counts × cells): what may be asked about, which stays apart.
         known: What counts say of sets of cells.
         is_whole: For each unit whether all its possible people are candidates, and bounded.
+        vectors: Where candidates are no histogram cells: those that a statistic is about.
 
     Raises:
         SolverError: Nothing bounds the people of a statistic.
     """
     found = list(
-        _statistic_rows(plan, counts, batch, candidates=candidates, known=known, is_whole=is_whole)
+        _statistic_rows(
+            plan,
+            counts,
+            batch,
+            candidates=candidates,
+            known=known,
+            is_whole=is_whole,
+            vectors=vectors or partial(CellVectors.of_cell, plan.grain),
+        )
     )
     suspects = [
         each.geounit
@@ -268,6 +281,7 @@ def _statistic_rows(
     candidates: Candidates,
     known: KnownCounts,
     is_whole: BoolArray,
+    vectors: Vectors,
 ) -> Iterator[PlaceRows]:
     texts = counts.statistics
     if texts is None:
@@ -280,7 +294,7 @@ def _statistic_rows(
         ordered = of_cell[order]
         for (name, cell), rows in here.group_by("table", "cell", maintain_order=True):
             table, number = plan.release.statistic_by_name[str(name)], int(str(cell))
-            kind = CellVectors.of_cell(plan.grain, table, number, candidates)
+            kind = vectors(table, number, candidates)
             for at, geounit, text in rows.select("number", "geounit", "text").iter_rows():
                 if not is_whole[of_unit == geounit].all():
                     raise SolverError(

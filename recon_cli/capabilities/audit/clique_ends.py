@@ -155,9 +155,12 @@ def _propagated(
     if system is None or not system.published:
         return None
     bounds = propagate_signed(system.rows, system.ceiling)
+    is_open = bounds.upper >= OPEN
+    if bounds.conflict.any() or (counts.statistics is not None and is_open.any()):
+        return None
     # What is open and not endless is bounded by more than one row at a time.
-    is_bounded = endless_variables(system.rows, bounds.upper) < (bounds.upper >= OPEN)
-    return None if bounds.conflict.any() or is_bounded.any() else (system, bounds)
+    is_bounded = endless_variables(system.rows, bounds.upper) < is_open
+    return None if is_bounded.any() else (system, bounds)
 
 
 def is_among(names: pl.DataFrame, among: pl.DataFrame) -> BoolArray:

@@ -150,12 +150,7 @@ class _Partition:
 
     @cached_property
     def form(self) -> CliqueForm | None:
-        """Return the clique form, if it is small and no solver died on the region before.
-
-        Printed statistics are over joint histograms.
-        """
-        if self.counts.statistics is not None:
-            return None
+        """Return the clique form, if it is small and no solver died on the region before."""
         form = CliqueForm.of(self.plan)
         return form if form.is_narrow and not self.quarantine.is_active else None
 

@@ -111,8 +111,7 @@ class ProofQuestion(Question):
         found = self.read_found(part.partition)
         statements, texts = [STATEMENTS.to_frame()], [TEXTS.to_frame()]
         form = self._cliques
-        width = form.joint_width if self.release.statistics else min(form.joint_width, form.width)
-        is_beyond = width > reconcheck.MOST_KINDS
+        is_beyond = min(form.joint_width, form.width) > reconcheck.MOST_KINDS
         for geoid, published in self._regions(part.published):
             said = self._said(published, found)
             units = published.geounits.filter(level=self.release.geography.unit.name)
@@ -154,13 +153,8 @@ class ProofQuestion(Question):
 
     @property
     def _tree(self) -> JunctionTree | None:
-        """Return the cliques, if the joint kinds are too many, or many more.
-
-        Printed statistics are over joint kinds.
-        """
+        """Return the cliques, if the joint kinds are too many, or many more."""
         form = self._cliques
-        if self.release.statistics:
-            return None
         is_narrow = form.is_narrow and form.width * _NARROWER <= form.joint_width
         return form.tree if is_narrow or form.joint_width > reconcheck.MOST_KINDS else None
 

@@ -20,15 +20,24 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
-from recon_cli.arrays import AtomArray, Int32Array, IntArray
+from recon_cli.arrays import AtomArray, BoolArray, Int32Array, IntArray
 from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree, Separator
 from recon_cli.frames import OPEN
+from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import enumerate_domain
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints
+from recon_cli.model.statistic_texts import (
+    CellVectors,
+    KnownCounts,
+    is_inside,
+    statistic_of,
+)
+from recon_cli.model.statistics import join_statistics
 from recon_cli.model.strata import find_strata
+from recon_cli.schema import Table
 
 #: Cells of a unit's clique tables, up to which all of them are held.
 _WIDEST: Final = 1_000
@@ -56,7 +65,7 @@ class CliqueForm:
         """Build the cliques of all cells that the schema defines for the tables in use.
 
         This includes withheld and omitted cells, at any level, their universes, tallied features,
-        and structural zeros.
+        structural zeros, and what statistics are of.
         """
         cells = {(cell.masks, cell.tally) for table in plan.tables for cell in table.cells}
         rows = {
@@ -65,7 +74,14 @@ class CliqueForm:
             for row in zip(pattern.masks, pattern.tally, strict=True)
         }
         zeros = {(masks, None) for masks in plan.release.impossible}
-        crossed = {_features(plan, masks, tally) for masks, tally in cells | rows | zeros}
+        printed = {
+            (part(cell.masks), of.feature)
+            for table in plan.release.statistics
+            for cell in table.cells
+            for of in [statistic_of(table)]
+            for part in (of.counted, of.based)
+        }
+        crossed = {_features(plan, masks, tally) for masks, tally in cells | rows | zeros | printed}
         return cls(plan, JunctionTree.of(plan.grain.sizes, crossed))
 
     @cached_property
@@ -113,24 +129,49 @@ class CliqueForm:
         Raises:
             ValueError: No clique holds its features, or the grain does not tell them apart.
         """
+        found = self._inside(masks, tally).astype(np.int64)
+        if tally is not None:
+            found *= self.plan.grain.picked(self.plan.release, tally)[self.cells.atoms[:, tally]]
+        return found
+
+    @cached_property
+    def cells(self) -> Candidates:
+        """Return the cells of a unit, with the first atom of features outside their clique."""
+        atoms = np.zeros((self.width, len(self.plan.grain.sizes)), dtype=np.int16)
+        for at, clique in enumerate(self.tree.cliques):
+            atoms[self.first[at] : self.first[at + 1], clique] = self.atoms[at]
+        return Candidates(np.zeros(self.width, dtype=np.int64), atoms)
+
+    def _inside(self, masks: Masks, beside: int | None) -> BoolArray:
+        """Test which cells a predicate counts, of the smallest clique with its features.
+
+        Args:
+            beside: A further feature that the clique tells apart.
+
+        Raises:
+            ValueError: No clique holds its features, or the grain does not tell them apart.
+        """
         grain, release = self.plan.grain, self.plan.release
         if not grain.resolves(masks):
             raise ValueError("a count that the working grain does not resolve")
-        needed = _features(self.plan, masks, tally)
+        needed = _features(self.plan, masks, beside)
         at = self.tree.holding([f for f in needed if grain.sizes[f] > 1], grain.sizes)
         if at is None:
             names = ", ".join(release.features[f].name for f in sorted(needed))
             raise ValueError(f"no clique holds a count that crosses {names}")
-        weight = np.ones(len(self.atoms[at]), dtype=np.int64)
-        for place, f in enumerate(self.tree.cliques[at]):
-            if masks[f] != release.full[f]:
-                inside = np.isin(self.atoms[at][:, place], grain.within(f, masks[f]))
-                weight *= inside
-            if f == tally:
-                weight *= grain.picked(release, f)[self.atoms[at][:, place]]
-        result = np.zeros(self.width, dtype=np.int64)
-        result[self.first[at] : self.first[at + 1]] = weight
-        return result
+        found = is_inside(grain, masks, self.cells)
+        found[: self.first[at]] = found[self.first[at + 1] :] = False
+        return found
+
+    def vectors(self, table: Table, number: int, cells: Candidates) -> CellVectors:
+        """Return what a statistic of a table's cell is about, over the cells of some units."""
+        kind = CellVectors.of_cell(self.plan.grain, table, number, cells)
+        masks, units = table.cells[number - 1].masks, len(cells.unit) // self.width
+        counted, base = (
+            np.tile(self._inside(each, kind.of.feature), units)
+            for each in (kind.of.counted(masks), kind.of.based(masks))
+        )
+        return replace(kind, counted=counted, base=base)
 
     def functionals(self, pattern: PatternPlan) -> sparse.csr_array:
         """Return a sparse (distinct published nodes × cells) matrix of a pattern's counts."""
@@ -211,8 +252,9 @@ class CliqueSystem:
     Attributes:
         units: Row numbers of the units in the partition; their cells follow one another.
         rows: First the separators of every unit, then the published counts with the ends of their
-            statements, `OPEN` where there is none.
-        ceiling: Upper bound of each cell by structural zeros.
+            statements, `OPEN` where there is none; then those of printed statistics.
+        ceiling: Upper bound of each column by structural zeros.
+        unit: The place of the unit of each column.
     """
 
     form: CliqueForm
@@ -220,6 +262,7 @@ class CliqueSystem:
     rows: LinearConstraints
     published: tuple[PublishedRows, ...]
     ceiling: IntArray
+    unit: IntArray
 
     @classmethod
     def of(cls, form: CliqueForm, counts: PartitionCounts, batch: slice) -> CliqueSystem:
@@ -249,10 +292,16 @@ class CliqueSystem:
         value, row, column = entries
         A = sparse.csr_array((value, (row, column)), shape=(height, number * width))
         rows = LinearConstraints(A, np.concatenate(least), np.concatenate(most))
-        return cls(form, units, rows, tuple(published), np.tile(form.ceiling, number))
+        ceiling, unit = np.tile(form.ceiling, number), np.repeat(np.arange(number), width)
+        return cls(form, units, rows, tuple(published), ceiling, unit)
 
     def tightened(self, counts: PartitionCounts, batch: slice) -> CliqueSystem | None:
-        """Tighten the system by the margins of each geounit; return None if they contradict."""
+        """Tighten the system by the margins of each geounit, and add what statistics print.
+
+        Returns:
+            None if the margins contradict each other, or if people who meet the rows of some
+            statistic may print another text.
+        """
         if counts.intervals is None:
             return None
         strata, _, suspects = find_strata(self.form.plan, counts, batch)
@@ -264,17 +313,40 @@ class CliqueSystem:
             here = slice(published.first, published.first + height)
             least[here] = stratum.least_or_rhs[:, published.nodes].ravel()
             most[here] = np.minimum(most[here], stratum.rhs[:, published.nodes].ravel())
-        return replace(self, rows=LinearConstraints(self.rows.A, least, most))
+        tight = replace(self, rows=LinearConstraints(self.rows.A, least, most))
+        return tight if counts.statistics is None else tight.with_statistics(counts, batch)
+
+    def with_statistics(self, counts: PartitionCounts, batch: slice) -> CliqueSystem | None:
+        """Add the rows of printed statistics, over sums of cells that no row tells apart.
+
+        Returns:
+            None if people who meet the rows of some text may print another one, or choose.
+        """
+        form, rows, units = self.form, self.rows, len(self.units)
+        atoms = np.tile(form.cells.atoms, (units, 1))
+        joined = join_statistics(
+            form.plan,
+            counts,
+            batch,
+            candidates=Candidates(self.unit, atoms),
+            rows=rows,
+            row_geounit=np.full(len(rows.least), -1),
+            apart=sparse.csr_array((self.ceiling == 0)[None].astype(np.int64)),
+            known=KnownCounts.of_rows([rows]),
+            is_whole=np.ones(units, dtype=bool),
+            vectors=form.vectors,
+        )
+        if not joined.is_exact or len(joined.choices):
+            return None
+        columns = joined.columns
+        ceiling = np.full(len(columns.unit), OPEN, dtype=np.int64)
+        ceiling[joined.people[self.ceiling == 0]] = 0
+        return replace(self, rows=columns.rows, unit=columns.unit, ceiling=ceiling)
 
     @property
     def separators(self) -> int:
         """Return the number of separator rows."""
         return self.form.agreement.shape[0] * len(self.units)
-
-    @property
-    def unit(self) -> IntArray:
-        """Return the unit index of each cell."""
-        return np.repeat(np.arange(len(self.units)), self.form.width)
 
 
 #: A neighbourhood is worth a program of its own where the region is so many times as large.
