@@ -3,7 +3,8 @@
 Made-up schools, ten to a district (`benchmarks.office.publication`), are suppressed below 5 by
 `recon protect suppress`, and the audit decides every suppressed count from what is published.
 Districts' sums are published; with ``--national`` those of all districts, too, which make one
-region of the country. CPU seconds are of whole commands with all workers.
+region of the country. With ``--shares`` percentages are printed beside the stars of a rule, and
+the audit decides what both give away. CPU seconds are of whole commands with all workers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import polars as pl
 from benchmarks.machine import (
     REFERENCE,
     RESULTS,
+    Cost,
     Record,
     circumstances,
     keep,
@@ -26,7 +28,7 @@ from benchmarks.machine import (
     recon,
     say,
 )
-from benchmarks.office.publication import BELOW, SCHOOLS, write
+from benchmarks.office.publication import BELOW, SCHOOLS, SHARES, write
 
 _KEY = ["geoid", "table", "cell"]
 
@@ -68,6 +70,12 @@ def measure(schools: int, folder: Path, *, is_national: bool) -> Record:
         "statuses": dict(found["status"].value_counts().sort("status").iter_rows()),
         "primary": dict(primary["status"].value_counts().sort("status").iter_rows()),
     }
+    return record | _costs(schools, costs)
+
+
+def _costs(schools: int, costs: dict[str, Cost]) -> Record:
+    """Show and return what commands took."""
+    record: Record = {}
     for name, cost in costs.items():
         say(f"{schools}: {name}", cost.cpu_seconds, cost.peak_mb)
         record |= {
@@ -78,20 +86,38 @@ def measure(schools: int, folder: Path, *, is_national: bool) -> Record:
     return record
 
 
+def measure_shares(schools: int, folder: Path, *, is_national: bool) -> Record:
+    """Audit some schools with percentages beside their stars: what it takes, and what it finds."""
+    office = replace(SCHOOLS, units=schools, is_national=is_national, shares=SHARES)
+    made = write(office, folder)
+    costs = {
+        name: recon(name, "-c", folder / "recon.yaml", "--workers", "1")
+        for name in ("ingest", "audit")
+    }
+    found = pl.read_parquet(folder / "work" / "audit" / "**" / "*.parquet")
+    counts_alone = pl.col("least_without") == pl.col("greatest_without")
+    statuses = dict(found["status"].value_counts().sort("status").iter_rows())
+    record: Record = {**made, "recovered_by_counts": found.filter(counts_alone).height}
+    return record | {"statuses": statuses, **_costs(schools, costs)}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("schools", type=int, nargs="+")
     parser.add_argument("--national", action="store_true", help="publish national sums, too")
+    parser.add_argument("--shares", action="store_true", help="print percentages beside counts")
     parser.add_argument("--reference", action="store_true", help="keep the figures in git")
     options = parser.parse_args(arguments)
     facts = {**circumstances(), "loop_seconds": loop_seconds()}
     figures: Record = {}
     for schools in options.schools:
         with tempfile.TemporaryDirectory() as scratch:
-            record = measure(schools, Path(scratch), is_national=options.national)
+            record = (measure_shares if options.shares else measure)(
+                schools, Path(scratch), is_national=options.national
+            )
         figures[str(schools)] = record
-    name = "schools" + "-national" * options.national
+    name = "schools" + "-national" * options.national + "-shares" * options.shares
     keep(name, facts, figures, folder=REFERENCE if options.reference else RESULTS)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.capabilities.tabulate.statistics import print_statistics
 from recon_cli.schema import Release, bits, parse_release
 
 #: Counts below are starred, zeros aside.
@@ -44,6 +45,21 @@ class PublishedTable:
 
 
 @dataclass(frozen=True)
+class PrintedShare:
+    """Percentages of people with one value of a feature.
+
+    Attributes:
+        name: In the schema.
+        cells: Of whom, as the schema writes them.
+        of: The value, as the schema writes it.
+    """
+
+    name: str
+    cells: str
+    of: str
+
+
+@dataclass(frozen=True)
 class Office:
     """What an office counts, and how it publishes.
 
@@ -56,6 +72,7 @@ class Office:
         seed: Of its people.
         law: Of its counts.
         is_national: Whether sums of all districts are published.
+        shares: Percentages that are printed beside counts, for all levels.
     """
 
     name: str
@@ -66,6 +83,7 @@ class Office:
     seed: int
     law: Law
     is_national: bool = True
+    shares: tuple[PrintedShare, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -107,10 +125,12 @@ class Office:
         )
         levels = ", ".join(f"{{level: {n}, digits: {d}}}" for n, d in self.levels.items())
         names = ", ".join(self.features)
+        printed = [(table.name, table.cells, "{}") for table in self.tables]
+        printed += [(e.name, e.cells, f"{{statistic: {{share: {e.of}}}}}") for e in self.shares]
         tables = "".join(
-            f"  - levels: [{', '.join(self.published)}]\n    cells: {table.cells}\n"
-            f"    tables: {{{table.name}: {{}}}}\n"
-            for table in self.tables
+            f"  - levels: [{', '.join(self.published)}]\n    cells: {cells}\n"
+            f"    tables: {{{name}: {of}}}\n"
+            for name, cells, of in printed
         )
         return (
             f"release: {self.name}\nrecord: person\ntitle: A made-up office\n"
@@ -171,6 +191,11 @@ _WARDS = (
     ),
 )
 
+#: Percentages of pupils with free meals, and with a plan of support, to print beside counts.
+SHARES: Final = (
+    PrintedShare("P1", "[total, {by: ethnic}]", "{meals: free}"),
+    PrintedShare("P2", "[total, {by: sex}]", "{support: plan}"),
+)
 #: Sixty schools, four two-way tables.
 SCHOOLS = Office("schools", _PUPIL, _TWO_WAY, 60, 10, seed=75, law="stars")
 #: The same, rounded.
@@ -329,8 +354,13 @@ def write(office: Office, folder: Path) -> dict[str, int]:
         law = f"statements:\n  - {{law: {{rounded: {{base: {BASE}}}}}}}\n"
     frame.write_csv(folder / "exact.csv")
     records(office, people).write_csv(folder / "records.csv")
-    frame.with_columns(published).write_csv(folder / "counts.csv")
+    shares = print_statistics(office.release(), records(office, people), None, 0)
+    shares = shares.rename({"text": "count"}).cast({"cell": frame["cell"].dtype})
+    pl.concat([frame.with_columns(published), shares]).write_csv(folder / "counts.csv")
     frame.select("geoid").unique(maintain_order=True).write_csv(folder / "geounits.csv")
+    if office.shares:
+        names = ", ".join(share.name for share in office.shares)
+        law += f"  - {{tables: [{names}], law: {{printed: {{ties: half_up}}}}}}\n"
     (folder / "schema.yaml").write_text(office.schema())
     (folder / "protection.yaml").write_text(law)
     (folder / "recon.yaml").write_text(
