@@ -78,9 +78,9 @@ class AssembledRows:
 
 
 def assemble(
-    found: Sequence[PlaceRows], main: int | None, width: int, people: MostPeople
+    found: Sequence[PlaceRows], main: Statistic | None, width: int, people: MostPeople
 ) -> AssembledRows:
-    """Put rows of places together; values of other features than ``main`` are multiplied out."""
+    """Put rows of places together; values on other scales than ``main``'s are multiplied out."""
     none = np.empty(0, dtype=np.int64)
     line, column, plain, by_value = [none], [none], [none], [none]
     least: list[int] = []
@@ -98,7 +98,7 @@ def assemble(
             statistic.append(each.number)
         first_cell += [int(each.cells[0])] * len(each.read.choices)
         for row in each.read.rows:
-            is_main = each.of.feature == main
+            is_main = main is not None and each.of.scale == main.scale
             line.append(np.full(len(each.cells), len(least)))
             column.append(each.cells)
             plain.append(row.plain if is_main else row.coefficients(each.values))
@@ -163,7 +163,7 @@ def _shared_rows(choices: Sequence[Sequence[Row]]) -> Iterator[tuple[IntArray, i
 
 def represent(
     found: Sequence[PlaceRows],
-    main: int | None,
+    main: Statistic | None,
     counts: sparse.csr_array,
     summed: IntArray,
     unit: IntArray,
@@ -172,7 +172,7 @@ def represent(
 
     Args:
         found: The rows of all statistics.
-        main: The feature of which values are summed.
+        main: A statistic of the feature of which values are summed.
         counts: Sparse (rows × cells): the rows of counts, and what may be asked about.
         summed: The value of each histogram cell by that feature.
         unit: The unit of each histogram cell.
@@ -183,7 +183,7 @@ def represent(
     classes = [sparse.csr_array((alike + 1)[np.newaxis])]
     by_value = []
     for each in found:
-        rows, is_main = each.read.rows, each.of.feature == main
+        rows, is_main = each.read.rows, main is not None and each.of.scale == main.scale
         own = [row.plain if is_main else row.coefficients(each.values) for row in rows]
         # Cells that have one code are alike to the rows of all pairs.
         own += [] if each.read.codes is None else [each.read.codes]

@@ -6,7 +6,7 @@ docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -224,10 +224,12 @@ def join_statistics(
         for each in found
         if not len(each.cells) and any(row.least > 0 for row in each.read.rows)
     ]
-    main = next((each.of.feature for each in found if each.of.kind == "mean"), None)
+    main = next((each.of for each in found if each.of.kind == "mean"), None)
     width = len(candidates.unit)
     most = MostPeople.of(rows)
-    summed = _summed_values(plan, found, main, candidates)
+    summed = np.zeros(len(candidates.unit), dtype=np.int64)
+    if main is not None:
+        summed = measured_cells(plan.grain, main, candidates).values
     found = represent(
         [each for each in found if len(each.cells)],
         main,
@@ -261,16 +263,6 @@ def join_statistics(
         np.unique(np.array(suspects, dtype=np.int64)),
         is_exact=all(each.read.is_exact for each in found),
     )
-
-
-def _summed_values(
-    plan: Plan, found: Sequence[PlaceRows], main: int | None, candidates: Candidates
-) -> IntArray:
-    """Return the value of each histogram cell by the feature whose means are printed."""
-    if main is None:
-        return np.zeros(len(candidates.unit), dtype=np.int64)
-    of = next(each.of for each in found if each.of.kind == "mean")
-    return measured_cells(plan.grain, of, candidates).values
 
 
 def _statistic_rows(

@@ -55,6 +55,11 @@ class Statistic:
         return _both(masks, self.base) if self.base else masks
 
     @property
+    def scale(self) -> tuple[int | None, tuple[Fraction, ...]]:
+        """Return the feature and its numbers: tables may give the same feature others."""
+        return self.feature, self.values
+
+    @property
     def most(self) -> Fraction | None:
         """Return the greatest number that can be printed; None where nothing limits it."""
         if self.values:

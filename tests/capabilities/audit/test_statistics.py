@@ -100,6 +100,25 @@ def test_nobody_has_a_mean() -> None:
     assert ends(audited)[2] == (2, 20), "one age is a whole number"
 
 
+def test_two_means_may_give_a_feature_other_numbers() -> None:
+    """Of one 0, one 1 and two 2 the mean is 1.25; where 1 is 10 and 2 is 11 it is 8."""
+    mean = "{{statistic: {{mean: age_years, values: {{0: 0, 1: {}, 2: {}}}}}}}"
+    tables = f"MEAN_AGE: {mean.format(1, 2)}, MEAN_OTHER: {mean.format(10, 11)}"
+    schema = SCHEMA.replace("range: 0..99", "categories: [0, 1, 2]")
+    schema = schema.replace("MEAN_AGE: {statistic: {mean: age_years}}", tables)
+    schema = schema.replace("{by: sex, cells: [{by: hiv}]}", "{by: age_years}")
+    release = recon.parse_release(schema, source="schema.yaml")
+    rows = [("W5", "ALL", number, text) for number, text in ((1, "4"), (2, "4"), (3, "0"))]
+    rows += [("W5", "COUNT", number, "*") for number in (1, 2, 3)]
+    rows += [
+        ("W5", "MEAN_AGE", 1, "1.25"),
+        ("W5", "MEAN_OTHER", 1, "8.00"),
+        ("W5", "PCT", 1, "100"),
+    ]
+    audited = recon.audit_counts(release, published(release, rows))
+    assert ends(audited) == {1: (1, 1), 2: (1, 1), 3: (2, 2)}
+
+
 @pytest.mark.parametrize("ages", ["0..99", "0..4"])
 def test_statistics_of_people_whom_nothing_bounds_are_refused(ages: str) -> None:
     """Few ages are over clique tables, in which further people, half of them ill, change no row."""
