@@ -99,8 +99,28 @@ class _Finder:
             if starts:
                 found += self._side_by_side(first, last, starts, said)
             elif (region := self._region(first, last, data, columns, said)) is not None:
-                found.append(region)
+                before = found[-1] if found else None
+                if before is not None and self._goes_on(before, region):
+                    found[-1] = replace(
+                        before,
+                        body=np.concatenate([before.body, region.body]),
+                        headings=(*before.headings, *region.headings),
+                        numeric=np.union1d(before.numeric, region.numeric).astype(np.intp),
+                    )
+                else:
+                    found.append(region)
         return found
+
+    def _goes_on(self, before: Region, region: Region) -> bool:
+        """Test whether a table goes on below its header, printed again: no row comes twice."""
+        codes = self.grid.codes
+        one, two = codes[list(before.header)], codes[list(region.header)]
+        is_same = before.within is None and len(one) > 0 and np.array_equal(one, two)
+        if not is_same or not np.array_equal(before.stub, region.stub):
+            return False
+        rows = (codes[np.ix_(each.body, each.stub)].tolist() for each in (before, region))
+        first, second = ({*map(tuple, own)} for own in rows)
+        return first.isdisjoint(second)
 
     def _numeric(self) -> BoolArray:
         """Return columns most of whose cells, beside numbers, are numbers or stand for them."""

@@ -73,6 +73,13 @@ def test_sexes_exclude_each_other_though_some_is_unknown() -> None:
     assert _intervals(owners, "--sum", "Total = Owners + Tenants + ...") == [(2, 2), (11, 11)]
 
 
+def test_a_table_goes_on_below_its_header() -> None:
+    head, *rows = AREAS.splitlines()
+    pages = ["Table 4", head, *rows[:2], "Table 4 (continued)", head, *rows[2:]]
+
+    assert _intervals("\n".join(pages) + "\n") == [(3, 3), (17, 17)]
+
+
 def test_percentages_among_the_values_of_a_long_file_are_asked_about() -> None:
     rows = [
         f"{area},{sex},{measure},{value}"
