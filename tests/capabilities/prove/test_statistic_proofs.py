@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from benchmarks.office.publication import SCHOOLS, SHARES, write
 from benchmarks.printed import make_release, proven
+from recon_cli import reconcheck
 from tests.capabilities.prove.certificates import check
 from tests.support.command_line import recon
 
@@ -94,6 +97,26 @@ def test_stars_that_statistics_give_away_are_certified_from_files(tmp_path: Path
     ):
         assert tables.count(old) == 1
         assert not all(check(tables.replace(old, new), without))
+
+
+def test_what_percentages_give_away_is_certified_over_cliques(tmp_path: Path) -> None:
+    write(replace(SCHOOLS, units=3, in_district=3, shares=SHARES), tmp_path)
+    config = tmp_path / "recon.yaml"
+    config.write_text(config.read_text() + "reconstruct:\nprove: {what: [audit]}\n")
+    recon("run", "-c", config, "-q")
+    rows = pl.read_parquet(tmp_path / "work/proofs/**/*.parquet", hive_partitioning=False)
+    audited = pl.read_parquet(tmp_path / "work/audit/**/*.parquet", hive_partitioning=False)
+    by_counts = pl.col("least_without") == pl.col("greatest_without")
+    assert audited.filter(pl.col("status") == "recovered", ~by_counts).height
+    assert set(rows["status"]) == {"certified"}
+    tables = (tmp_path / "work/proofs/W.tables").read_text()
+    proof = (tmp_path / "work/proofs/W.proof").read_text()
+    assert "\nclique " in proof
+    assert all(check(tables, proof))
+    lines = tables.splitlines()
+    without = "\n".join(line for line in lines if not line.startswith("printed "))
+    with pytest.raises(reconcheck.Refused):
+        check(without, proof)
 
 
 @pytest.mark.parametrize("first", range(0, 24, 4))
