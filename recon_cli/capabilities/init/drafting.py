@@ -64,7 +64,7 @@ from recon_cli.sources.read.numbers import GERMAN
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.said_sums import open_sums
+from recon_cli.sources.read.said_sums import open_sum_error, open_sums
 from recon_cli.sources.read.sums import support_of
 from recon_cli.sources.read.table_reading import NAMELESS, TableReading
 
@@ -416,6 +416,9 @@ class _Drafter:
     def _add_places(self, part: Part) -> None:
         """Add the places of a table with a row a place."""
         table = part.table
+        for each in table.said_sums:
+            if open_sums([each], partial(rows_named, table.rows)):
+                raise open_sum_error(each)
         place = {row: i for i, row in enumerate(table.region.body.tolist())}
         base = table.relations.base
         headers = {word for path in table.headers.values() for word in path}

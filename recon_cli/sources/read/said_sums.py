@@ -56,6 +56,14 @@ def with_said_sums(
     return replace(found, columns=_counted(found.columns, counted))
 
 
+def open_sum_error(said: SaidSum) -> SourceError:
+    """Return the error of a sum with others in it where these are places or values."""
+    return SourceError(
+        f"--sum '{said}': say '...' of columns, or of rows that are kinds, and not of places or of "
+        "the values of a long file"
+    )
+
+
 def open_sums(
     said: Iterable[SaidSum], lines_of: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[tuple[int, ...]]:
@@ -142,7 +150,14 @@ def with_said_values(
     Args:
         dimensions: The column of each dimension, and its values.
         count: The column of counts.
+
+    Raises:
+        SourceError: Others are said to be in a sum, too, which is of columns and kinds alone.
     """
+    said, dimensions = tuple(said), tuple(dimensions)
+    for each in said:
+        if each.is_open and any({*each.names} <= {*values} for _, values in dimensions):
+            raise open_sum_error(each)
     told = [
         ValueSum(at, count, each.total, each.parts, Support(0, 0, 0, 0.0, 0.0, is_said=True))
         for each in said

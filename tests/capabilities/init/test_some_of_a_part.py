@@ -89,3 +89,18 @@ def _largest(text: str, *flags: str) -> list[int]:
     recon("run", "-q", "--until", "audit")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found["greatest"].to_list())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Area,Men,Women\nTotal,31,43\nAsh,10,15\nElm,21,28\n",
+        "Area,Kind,Count\nAsh,Total,31\nAsh,Ash,10\nElm,Total,9\nElm,Ash,4\n",
+    ],
+)
+def test_places_and_values_have_no_others_beside(text: str) -> None:
+    Path("jobs.csv").write_text(text, encoding="utf-8")
+
+    refused = recon("init", "jobs.csv", "--sum", "Total = Ash + ...", code=4)
+
+    assert "say '...' of columns, or of rows that are kinds" in refused.output
