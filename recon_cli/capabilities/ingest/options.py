@@ -108,6 +108,7 @@ class Mapping(ConfigModel):
         header: Numbers of the header rows, from 1.
         place: Header of the column with the geoids.
         parent: Headers of the columns that say what a place is part of, the largest first.
+        place_per_sheet: Of a workbook: each sheet is about one place, which it is called by.
         geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Read only the rows of these levels.
         where: Header → the values of that column whose rows are read.
@@ -136,6 +137,7 @@ class Mapping(ConfigModel):
     header: HeaderRows = ()
     place: str | None = None
     parent: Texts = ()
+    place_per_sheet: bool = False
     geoids: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     levels: Texts = ()
     where: Annotated[dict[str, Texts], BeforeValidator(keys_as_text)] = Field(default_factory=dict)

@@ -126,6 +126,11 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--one-place", is_flag=True, help="Of tables: all is about one place; rows are kinds of it."
 )
 @click.option(
+    "--place-per-sheet",
+    is_flag=True,
+    help="Of workbooks: each sheet is about one place, and is called by it.",
+)
+@click.option(
     "--header",
     type=click.IntRange(min=1),
     multiple=True,

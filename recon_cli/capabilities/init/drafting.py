@@ -28,6 +28,7 @@ from recon_cli.capabilities.init.names import levels_of
 from recon_cli.capabilities.init.place_parents import PlaceSum, fits
 from recon_cli.capabilities.init.place_tree import PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
+from recon_cli.capabilities.init.sheet_places import add_sheet_places
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
 from recon_cli.capabilities.init.statistic_draft import Scale
 from recon_cli.capabilities.init.statistic_tables import (
@@ -47,16 +48,14 @@ from recon_cli.capabilities.init.table_questions import (
     ask_sum_of_printed,
     asked_once,
     is_told_by,
+    or_sheets,
 )
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.capabilities.init.titles import Titled, named_by_titles
 from recon_cli.capabilities.init.universes import separate_tables
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.count_sheet import COLUMNS
-from recon_cli.sources.formats.sheet import (
-    ONE_PLACE,
-    ROWS,
-)
+from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.intervals import Intervals
@@ -66,7 +65,7 @@ from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.read.said_sums import open_sum_error, open_sums
 from recon_cli.sources.read.sums import support_of
-from recon_cli.sources.read.table_reading import NAMELESS, TableReading
+from recon_cli.sources.read.table_reading import NAMELESS, ONE_PLACE, TableReading
 
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
@@ -96,18 +95,24 @@ class Draft:
 
 
 def draft(
-    files: Sequence[TableFile], name: str, statistics: Mapping[str, str] = MappingProxyType({})
+    files: Sequence[TableFile],
+    name: str,
+    statistics: Mapping[str, str] = MappingProxyType({}),
+    *,
+    are_kinds: bool = False,
 ) -> Draft:
     """Draft a schema, and the mapping with which it reads files.
 
     Args:
         name: Of the release.
         statistics: Header of a column of means or the like → what is said of it.
+        are_kinds: Whether somebody says that all is about one place.
 
     Raises:
         SourceError: The draft is none that can be read.
     """
-    drafted = _Drafter([part_of(file) for file in files], name, statistics).draft(
+    parts = [part_of(file) for file in files]
+    drafted = _Drafter(parts, name, statistics, are_kinds=are_kinds).draft(
         census=files[0].form.name in _CENSUS
     )
     asked = tuple(
@@ -153,7 +158,12 @@ def _nameless_total(table: TableReading, paths: Sequence[Words]) -> PlaceSum | N
 
 class _Drafter:
     def __init__(
-        self, parts: Sequence[Part], name: str, statistics: Mapping[str, str] = MappingProxyType({})
+        self,
+        parts: Sequence[Part],
+        name: str,
+        statistics: Mapping[str, str] = MappingProxyType({}),
+        *,
+        are_kinds: bool = False,
     ) -> None:
         self.parts = list(parts)
         self.name = name
@@ -169,6 +179,7 @@ class _Drafter:
         self.table_of: dict[str, str] = {}
         self.totals: dict[str, dict[Hashable, float]] = {}
         self.statistics = statistics
+        self.are_kinds = are_kinds
         self.found: list[StatisticTable] = []
         self.missing = 0
         self.joined: set[str] = set()
@@ -211,17 +222,15 @@ class _Drafter:
         for part in self.parts:
             others = [other for other in self.parts if other is not part]
             self.questions += (
-                each for each in part.table.questions if not is_told_by(part, each, others)
+                or_sheets(each, part, others)
+                for each in part.table.questions
+                if not is_told_by(part, each, others)
             )
             self.doubts += _sums_alike(part)
             if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):
                 self.leave_out |= dict.fromkeys(rows, "")
-            if part.table.are_kinds:
-                self.places.add_one(ONE_PLACE, "A1")
-            elif part.table.names.is_long:
-                self._add_long_places(part)
-            else:
-                self._add_places(part)
+            self._add_places(part)
+        add_sheet_places(self.places, self.parts)
         if not self.questions:  # an answer may tell what they are parts of
             self.questions += map(ask_overfull, self.places.overfull())
             sheets = {part.label: part.document.sheet for part in self.parts}
@@ -230,7 +239,8 @@ class _Drafter:
             self.questions += map(ask_sum_of_printed, self.places.sums_of_printed())
         self.paths = self.places.paths()
         for group in self._groups():
-            self.questions += filter(None, [ask_periods(group)])
+            periods = ask_periods(group, are_kinds=self.are_kinds)
+            self.questions = [*filter(None, [periods]), *self.questions]
             if group[0].table.names.is_long:
                 self._long(group[0])
             elif group[0].table.are_kinds:
@@ -252,7 +262,7 @@ class _Drafter:
         for part in self.parts:
             table = part.table
             if table.are_kinds:
-                found.add(ONE_PLACE)
+                found.add(table.only_place)
             elif table.names.is_long:
                 found |= set(part.table.place_texts)
             else:
@@ -321,7 +331,7 @@ class _Drafter:
         for part in self.parts:
             table = part.table
             same_rows = [
-                g for g in groups if g[0].table.are_kinds and g[0].table.rows == table.rows
+                g for g in groups if g[0].table.are_kinds and _have_same_rows(g[0].table, table)
             ]
             if table.are_kinds and same_rows:
                 same_rows[0].append(part)
@@ -414,6 +424,17 @@ class _Drafter:
             yield Titled(sheet or "", part.title, place, [number for _, number in own])
 
     def _add_places(self, part: Part) -> None:
+        """Add the places of a table; of sheets that are places all tell them together."""
+        if part.table.sheet_place is not None:
+            return
+        if part.table.are_kinds or (part.table.names.is_long and part.table.place is None):
+            self.places.add_one(ONE_PLACE, "A1")
+        elif part.table.names.is_long:
+            self._add_long_places(part)
+        else:
+            self._add_wide_places(part)
+
+    def _add_wide_places(self, part: Part) -> None:
         """Add the places of a table with a row a place."""
         table = part.table
         for each in table.said_sums:
@@ -507,34 +528,46 @@ class _Drafter:
     # --- rows of kinds ----------------------------------------------------------------------
 
     def _kinds(self, group: Sequence[Part]) -> None:
-        """Draft tables of one place, whose rows are the same kinds of what is counted."""
-        table = group[0].table
-        block = Intervals.beside([part.numbers for part in group])
-        sums = _row_sums(group, block)
-        at_path = {path: i for i, path in enumerate(table.rows)}
+        """Draft tables whose rows are the same kinds of what is counted, each of one place."""
+        tables = [part.table for part in group]
+        paths = tuple(dict.fromkeys(path for table in tables for path in table.rows))
+        at_path = {path: i for i, path in enumerate(paths)}
+        block = _of_rows(group, at_path)
+        sums = _row_sums(group, block, at_path)
         related = {line for each in sums for line in (each.line, *each.of)}
         within = {
             i: at_path[path[:-1]]
-            for i, path in enumerate(table.rows)
+            for i, path in enumerate(paths)
             if i not in related and path[:-1] in at_path
         }
-        of_others = tuple(open_sums(table.said_sums, partial(rows_named, table.rows)))
-        said = Said(frozenset(table.counted_rows), frozenset(table.rows_apart), of_others)
-        down = Structure.of(dict(enumerate(table.rows)), sums, block, subsets=within, said=said)
-        labels = [PART_OF.join(path) for path in table.rows]
+        said = Said(
+            frozenset(at_path[table.rows[i]] for table in tables for i in table.counted_rows),
+            frozenset(at_path[table.rows[i]] for table in tables for i in table.rows_apart),
+            tuple(open_sums(tables[0].said_sums, partial(rows_named, paths))),
+        )
+        down = Structure.of(dict(enumerate(paths)), sums, block, subsets=within, said=said)
+        labels = [PART_OF.join(path) for path in paths]
         self._ask_unplaced(down, labels)
         rows = self._conditions(down)
         across = self._columns_of(group)
         shown = [i for i in range(len(labels)) if i not in down.unplaced]
         kept = self._each_once(shown, rows, labels)
-        whole = [i for i in kept if not rows[i]]
-        for part, columns in zip(group, across, strict=True):
-            for i in kept:
+        each_of = list(zip(group, across, strict=True))
+        if tables[0].sheet_place is not None:  # those that lack a row have the table of others
+            each_of.sort(key=lambda own: -len(own[0].table.rows) * len(own[1]))
+        for part, columns in each_of:
+            if not columns:
+                continue  # it is asked what they count
+            row_at = {at_path[path]: row for row, path in enumerate(part.table.rows)}
+            own = [i for i in kept if i in row_at]
+            for i in own:
                 self._say(ROWS, labels[i], rows[i], part.name)
-            cells = [{**rows[i], **condition} for i in kept for condition in columns]
-            self._table(_distinct(cells), part, [ONE_PLACE])
+            cells = [{**rows[i], **condition} for i in own for condition in columns]
+            place = part.table.only_place
+            self._table(_distinct(cells), part, [place])
             everybody = [i for i, condition in enumerate(columns) if not condition]
-            self._note_totals(part, [ONE_PLACE] * len(whole[:1]), everybody[:1], whole[:1])
+            whole = [row_at[i] for i in own if not rows[i]][:1]
+            self._note_totals(part, [place] * len(whole), everybody[:1], whole)
 
     def _each_once(
         self, lines: Iterable[int], conditions: Mapping[int, Condition], labels: Sequence[str]
@@ -553,12 +586,23 @@ class _Drafter:
 
     def _columns_of(self, group: Sequence[Part]) -> list[list[Condition]]:
         """Say of each table what its columns of counts are of, beside what the rows are of."""
-        part = group[0]
-        if len(group) == 1 and len(part.table.counts) == 1:
-            self._say(COLUMNS, part.column(part.table.counts[0]), {}, part.name)
-            return [[{}]]
-        numbers = [[(str(row),) for row in part.table.region.body.tolist()]]
-        lines = Lines(group, [e.table.rows for e in group] if len(group) > 1 else numbers)
+        headers = {part.column(at) for part in group for at in part.table.counts}
+        places = [part.table.sheet_place for part in group]
+        if len(headers) == 1 and len({*places}) == len(group):
+            for part in group:
+                self._say(COLUMNS, next(iter(headers)), {}, part.name)
+            return [[{}] for _ in group]
+        rows = [
+            part.table.rows
+            if len(group) > 1
+            else [(str(row),) for row in part.table.region.body.tolist()]
+            for part in group
+        ]
+        named = [() if place is None else (place.name,) for place in places]
+        lines = Lines(
+            group,
+            [[(*place, *row) for row in own] for place, own in zip(named, rows, strict=True)],
+        )
         structure = lines.structure()
         self.questions += lines.questions
         self.joined |= lines.joined
@@ -664,7 +708,9 @@ class _Drafter:
         keys = frozenset(map(key_of, cells))
         own = frozenset(places)
         for name, (known, taken) in self.cells.items():
-            if keys == known and not own & taken:
+            is_some = part.table.sheet_place is not None and 2 * len(keys & known) > len(known)
+            if (keys == known or (is_some and keys < known)) and not own & taken:
+                self._note_lacking(len(known - keys), len(known), part)
                 self.cells[name] = known, taken | own
                 self.table_of[part.name] = name
                 return
@@ -682,9 +728,18 @@ class _Drafter:
                 self.features.forms_of(used),
                 {},
                 [cell_of(cell) for cell in cells],
-                title=part.document.sheet or "",
+                title="" if part.table.sheet_place else part.document.sheet or "",
             )
         )
+
+    def _note_lacking(self, lacking: int, every: int, part: Part) -> None:
+        """Note the counts of a table that the sheet of a place does not have."""
+        if lacking:
+            self.missing += lacking
+            self.doubts.append(
+                f"what {lacking:,} of {every:,} counts are that {part.name!r} does not have: they "
+                "are taken as counts that are not published (zeros: `ingest.absent: zero`)"
+            )
 
     def _note_totals(
         self,
@@ -783,13 +838,35 @@ def _named(structure: Structure, header: str) -> Structure:
     return replace(structure, features=features)
 
 
-def _row_sums(group: Sequence[Part], block: Intervals) -> list[Relation]:
+def _have_same_rows(one: TableReading, other: TableReading) -> bool:
+    """Test whether two tables have the same rows; where each is of a place, most of them."""
+    if one.sheet_place is None or other.sheet_place is None:
+        return one.rows == other.rows
+    return 2 * len({*one.rows} & {*other.rows}) > max(len(one.rows), len(other.rows))
+
+
+def _of_rows(group: Sequence[Part], at_path: Mapping[Words, int]) -> Intervals:
+    """Return the numbers of tables beside each other, in the rows that any of them has."""
+    blocks: list[Intervals] = []
+    for part in group:
+        columns = np.arange(len(part.table.counts), dtype=np.intp)
+        rows = np.array([[at_path[path]] for path in part.table.rows], dtype=np.intp)
+        blocks.append(Intervals.unknown((len(at_path), len(columns))))
+        blocks[-1].put(rows, columns, part.numbers)
+    return Intervals.beside(blocks)
+
+
+def _row_sums(
+    group: Sequence[Part], block: Intervals, at_path: Mapping[Words, int]
+) -> list[Relation]:
     """Return the sums that tables of the same rows show among these, together."""
     found: dict[tuple[int, tuple[int, ...]], Relation] = {}
     positions = np.arange(block.low.shape[1])
     base = max(part.table.relations.base for part in group)
     for part in group:
-        row_at = {row: i for i, row in enumerate(part.table.region.body.tolist())}
+        table = part.table
+        numbered = zip(table.region.body.tolist(), table.rows, strict=True)
+        row_at = {row: at_path[path] for row, path in numbered}
         for own in (moved(each, row_at) for each in part.table.relations.sums(Axis.ROWS)):
             support = own.support
             if len(group) > 1 and not support.is_strong:

@@ -291,12 +291,7 @@ class Lines:
         block = self.block.take(
             np.array(lines, dtype=np.intp), np.arange(self.block.low.shape[1], dtype=np.intp)
         )
-        base = max(part.table.relations.base for part in self.parts)
-        found = find_sums(block)
-        if base > 1:
-            units = np.full(block.low.shape[1], float(2 * (base - 1)))
-            found = [*found, *find_sums(block, units)]
-        return found
+        return sums_among(block, max(part.table.relations.base for part in self.parts))
 
     def are_equal(self, one: int, other: int) -> bool:
         """Test whether two lines have the same numbers wherever both have one, within rounding."""
@@ -311,26 +306,25 @@ class Lines:
         places = {
             place: i for i, place in enumerate(dict.fromkeys(p for own in self.rows for p in own))
         }
-        shape = len(self.lines), len(places)
-        block = Intervals(
-            np.zeros(shape),
-            np.full(shape, np.inf),
-            np.zeros(shape, dtype=bool),
-            np.zeros(shape, dtype=bool),
-            np.ones(shape),
-        )
+        block = Intervals.unknown((len(self.lines), len(places)))
         numbers = [part.numbers for part in self.parts]
         at = [np.array([places[place] for place in own], dtype=np.intp) for own in self.rows]
         for i, line in enumerate(self.lines):
             for number, column in line.columns:
                 own = self.parts[number].table.counts.index(column)
-                inner = numbers[number]
-                block.low[i, at[number]] = inner.low[:, own]
-                block.high[i, at[number]] = inner.high[:, own]
-                block.known[i, at[number]] = inner.known[:, own]
-                block.present[i, at[number]] = inner.present[:, own]
-                block.unit[i, at[number]] = inner.unit[:, own]
+                every = np.arange(len(at[number]), dtype=np.intp)
+                inner = numbers[number].take(every, np.array([own], dtype=np.intp))
+                block.put(np.array([i], dtype=np.intp), at[number], inner.in_a_line)
         return block
+
+
+def sums_among(block: Intervals, base: int) -> list[Sum]:
+    """Return the sums among the lines of a block; of rounded numbers also those within rounding."""
+    found = find_sums(block)
+    if base > 1:
+        units = np.full(block.low.shape[1], float(2 * (base - 1)))
+        found = [*found, *find_sums(block, units)]
+    return found
 
 
 def _words_of(path: Words) -> frozenset[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import click
 
@@ -28,6 +29,7 @@ class Said:
         sum: ``TOTAL = PART + PART``: what adds up to a column, row or value.
         thousands: What is between groups of three digits.
         one_place: Whether all is about one place.
+        place_per_sheet: Whether each sheet is about the place that it is called by.
         header: Numbers of header rows.
         where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
         statistic: ``HEADER=WHAT``: of a column of means, medians or the like, what it is.
@@ -44,6 +46,7 @@ class Said:
     sum: tuple[str, ...] = ()
     thousands: str | None = None
     one_place: bool = False
+    place_per_sheet: bool = False
     header: tuple[int, ...] = ()
     where: tuple[str, ...] = ()
     statistic: tuple[str, ...] = ()
@@ -75,6 +78,7 @@ class Said:
             columns=dict.fromkeys(self.leave_out),
             where=self.chosen_rows,
             zeros=self.nil,
+            place_per_sheet=self.place_per_sheet,
         )
 
     def choices(self, *, codes_first: bool) -> Choices:
@@ -92,7 +96,8 @@ class Said:
             apart=self.apart,
             sums=tuple(map(SaidSum.of, self.sum)),
             thousands=self.thousands,
-            are_kinds=self.one_place or None,
+            are_kinds=self.one_place or self.place_per_sheet or None,
+            place_per_sheet=self.place_per_sheet,
             leave_out=dict.fromkeys(self.leave_out, ""),
             where=self.chosen_rows,
             codes_first=codes_first,
@@ -107,28 +112,19 @@ class Said:
             >>> Said(count=("Girls",)).with_flags("--count Boys --place 'Home town'").count
             ('Girls', 'Boys')
         """
-        words, said = iter(shlex.split(flags)), self
+        words = iter(shlex.split(flags))
+        names = {f"--{each.name.replace('_', '-')}": each.name for each in fields(Said)}
+        said: dict[str, Any] = {}
         for word in words:
-            match word, next(words):
-                case "--place", header:
-                    said = replace(said, place=header)
-                case "--count", header:
-                    said = replace(said, count=(*said.count, header))
-                case "--leave-out", header:
-                    said = replace(said, leave_out=(*said.leave_out, header))
-                case "--total", label:
-                    said = replace(said, total=(*said.total, label))
-                case "--sum", chosen:
-                    said = replace(said, sum=(*said.sum, chosen))
-                case "--where", chosen:
-                    said = replace(said, where=(*said.where, chosen))
-                case "--statistic", chosen:
-                    said = replace(said, statistic=(*said.statistic, chosen))
-                case "--apart", header:
-                    said = replace(said, apart=(*said.apart, header))
-                case _:
-                    raise ValueError(f"{word}: no flag that answers a question")
-        return said
+            if word not in names:
+                raise ValueError(f"{word}: no flag that answers a question")
+            before = said.get(names[word], getattr(self, names[word]))
+            if isinstance(before, bool):
+                said[names[word]] = True
+            else:
+                own = next(words)
+                said[names[word]] = (*before, own) if isinstance(before, tuple) else own
+        return replace(self, **said)
 
 
 def is_terminal() -> bool:

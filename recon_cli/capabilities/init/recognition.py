@@ -14,8 +14,10 @@ import numpy as np
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
 from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.drafting import draft, geoids_of
+from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.names import slug
 from recon_cli.capabilities.init.notes import noted_rule
+from recon_cli.capabilities.init.sheet_places import sums_of_sheets
 from recon_cli.capabilities.init.state_header import summarise
 from recon_cli.capabilities.init.survey import rounding_base, survey_rows
 from recon_cli.capabilities.init.tables import (
@@ -195,6 +197,7 @@ def _as_keys(said: FileMapping) -> dict[str, object]:
         "header": list(said.header),
         "place": said.place,
         "parent": list(said.parent),
+        "place_per_sheet": said.place_per_sheet,
     }
     return {name: value for name, value in keys.items() if value}
 
@@ -430,7 +433,11 @@ def _tables(
 ) -> RecognisedFiles:
     """Files of another format: of a release that has their cells, or of one drafted from them."""
     opened = open_table_files(paths, said, choices)
-    found = _tables_of(opened.files, names, choices.statistics, named=named)
+    if choices.place_per_sheet:
+        parts = [part_of(file) for file in opened.files if file.table is not None]
+        sums = (*choices.sums, *sums_of_sheets(parts))
+        opened = open_table_files(paths, said, replace(choices, sums=sums))
+    found = _tables_of(opened.files, names, choices, named=named)
     mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
     if said.where:
         chosen = {header: list(values) for header, values in said.where.items()}
@@ -493,7 +500,7 @@ def _periods(mapping: Mapping[str, object]) -> Mapping[str, object]:
 def _tables_of(
     files: tuple[TableFile, ...],
     names: Sequence[str],
-    statistics: Mapping[str, str],
+    choices: Choices,
     *,
     named: bool,
 ) -> RecognisedFiles:
@@ -518,7 +525,12 @@ def _tables_of(
         )
     if best:
         return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
-    drafted = draft(files, release_name(files[0].path), statistics)
+    drafted = draft(
+        files,
+        release_name(files[0].path),
+        choices.statistics,
+        are_kinds=bool(choices.are_kinds),
+    )
     files = _with_geoids(files, drafted.geoids)
     mapping, doubts = rest_of_mapping(files, drafted.release)
     fitting = Fit(files, {**mapping, **drafted.mapping}, (*drafted.doubts, *doubts))

@@ -29,7 +29,7 @@ from recon_cli.capabilities.init.statistic_draft import (
     spoken,
 )
 from recon_cli.errors import ConfigError
-from recon_cli.sources.formats.sheet import ONE_PLACE, ROWS
+from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.sheet_texts import statistic_text
 from recon_cli.sources.read import relations
 from recon_cli.sources.read.choices import Question, columns_named, flag
@@ -482,7 +482,7 @@ class StatisticColumns:
         body = table.region.body.tolist()
         if table.are_kinds:
             told = [self._labelled(ROWS, PART_OF.join(path), part) for path in table.rows]
-            places: list[str] = [ONE_PLACE] * len(body)
+            places: list[str] = [table.only_place] * len(body)
         else:
             places = table.place_texts
             told = [self._dimensions(part, row) for row in body]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from recon_cli.capabilities.init.place_tree import (
     SumOfPrinted,
 )
 from recon_cli.capabilities.init.tables import TableFile
+from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis
@@ -24,6 +26,8 @@ from recon_cli.sources.read.words import Sense, says
 
 #: Places that two tables share at least where one may be of another year.
 _FEWEST_PLACES: Final = 2
+#: The answer that the place of each sheet is its name.
+_SHEETS: Final = {"each sheet is a place": "--place-per-sheet"}
 #: Places that a question names.
 _NAMED: Final = 3
 
@@ -49,17 +53,34 @@ def ask_kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[
             )
 
 
-def ask_periods(parts: Sequence[Part]) -> Question | None:
-    """Ask which of several tables is meant that have the same columns, places and other numbers.
+def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> Question | None:
+    """Ask what several tables are of that have the same columns and rows, and other numbers.
 
-    They are of several years, or of other people.
+    They are of several years, places or kinds of people: of one of these kinds where one table is
+    all others together.
+
+    Args:
+        are_kinds: Whether somebody says that all is about one place.
     """
     first, *others = parts
+    if first.table.sheet_place is not None:
+        return None
     headers = [first.column(at) for at in first.table.counts]
     rows = {row: i for i, row in enumerate(first.table.rows)}
     same = [first.name]
+    sheets = len({part.document.sheet or "" for part in parts} - {""}) == len(parts)
+    may_be_places = sheets and not _has_places(first)
+    places = _SHEETS if may_be_places else {}
     if _is_one_of_sums(parts, headers):
-        return None
+        if are_kinds or not places or any(map(_is_of_people, parts)):
+            return None
+        shown = ", ".join(repr(part.name) for part in parts[:_NAMED])
+        shown += ", …" * (len(parts) > _NAMED)
+        return Question(
+            f"the sheets {shown} have the same rows and columns, and one is all others together: "
+            "are they of places, or of kinds of people?",
+            {**places, "each sheet is a kind of people": "--one-place"},
+        )
     for part in others:
         both = [(i, rows[row]) for i, row in enumerate(part.table.rows) if row in rows]
         if [part.column(at) for at in part.table.counts] != headers or len(both) < _FEWEST_PLACES:
@@ -72,12 +93,39 @@ def ask_periods(parts: Sequence[Part]) -> Question | None:
     if len(same) == 1:
         return None
     shown = ", ".join(map(repr, same))
-    sheets = all(part.document.sheet for part in parts)
+    lines, also = ("rows", "places, ") if places else ("places", "")
     return Question(
-        f"{shown} have the same columns and places, and other numbers: of several years, or other "
-        "people? read one at a time",
-        {f"{name!r} is meant": flag("sheet", name) for name in same} if sheets else {},
+        f"{shown} have the same columns and {lines}, and other numbers: of several {also}years, or "
+        f"other people? {'all but places are read' if places else 'read'} one at a time",
+        {**places, **{f"{name!r} is meant": flag("sheet", name) for name in same if sheets}},
     )
+
+
+def _has_places(part: Part) -> bool:
+    """Test whether rows of a table are places, by the word over them, or by what they are of."""
+    table = part.table
+    at = table.place
+    return bool(
+        not table.are_kinds
+        and at is not None
+        and (table.parents or says(" ".join(table.headers.get(at, ())), Sense.PLACE))
+    )
+
+
+def _is_of_people(part: Part) -> bool:
+    """Test whether the name of a sheet is that of a sex, an age or a kind."""
+    name = part.document.sheet or ""
+    return interval(name) is not None or any(
+        says(name, sense) for sense in (Sense.MALE, Sense.FEMALE, Sense.KIND)
+    )
+
+
+def or_sheets(question: Question, part: Part, others: Sequence[Part]) -> Question:
+    """Return a question which column has the places with the answer that each sheet is one."""
+    sheets = {each.document.sheet for each in others} - {None, part.document.sheet}
+    if "--one-place" not in question.answers.values() or not sheets:
+        return question
+    return replace(question, answers={**question.answers, **_SHEETS})
 
 
 def is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,13 @@ from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.header import numbers_in
 from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
-from recon_cli.sources.formats.sheet import SHEET, count_sheet, numbers_beside, require_certain
+from recon_cli.sources.formats.sheet import (
+    SHEET,
+    count_sheet,
+    numbers_beside,
+    require_certain,
+    with_sheet_place,
+)
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.reading import Reading
@@ -141,7 +147,9 @@ def open_table_files(
                     f"{document.label}: {shown} {'are' if len(hidden) > 1 else 'is'} hidden and "
                     f"not read; name the sheets to read: --sheet {shlex.quote(hidden[0])}"
                 )
-            for each in documents_of_sheets(document, said.sheet):
+            chosen, left = _chosen_sheets(document, said, choices)
+            passed += left
+            for each in chosen:
                 form = recognise_format(each)
                 if form is SHEET:
                     with _naming_others(each, said):
@@ -160,7 +168,7 @@ def open_table_files(
                 if not own:
                     passed.append(each.sheet or each.name)
                 files += own
-    _require_known([reading for _, reading in readings], choices)
+    _require_known([reading for _, reading in readings], choices, passed)
     forms = list(dict.fromkeys(file.form.name for file in files))
     if len(forms) > 1:
         examples = ", ".join(
@@ -198,6 +206,17 @@ def open_table_files(
     )
 
 
+def _chosen_sheets(
+    document: Document, said: FileMapping, choices: Choices
+) -> tuple[list[Document], list[str]]:
+    """Return the sheets of a file that are read, and the places among them that are left out."""
+    sheets = documents_of_sheets(document, said.sheet)
+    left = [name for each in sheets if (name := each.sheet) and name in choices.leave_out]
+    if not choices.place_per_sheet:
+        return list(sheets), []
+    return [each for each in sheets if each.sheet not in left], left
+
+
 def with_chosen_rows(sheet: CountSheet, where: Mapping[str, Sequence[str]]) -> CountSheet:
     """Return a sheet of which only rows with some values are read.
 
@@ -217,8 +236,11 @@ def with_chosen_rows(sheet: CountSheet, where: Mapping[str, Sequence[str]]) -> C
     return replace(sheet, where={**sheet.where, **chosen}) if chosen else sheet
 
 
-def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
+def _require_known(readings: Sequence[Reading], choices: Choices, passed: Sequence[str]) -> None:
     """Refuse a flag that names what no sheet has.
+
+    Args:
+        passed: Sheets that are not read.
 
     Raises:
         ConfigError: Names the flag, and what there is.
@@ -226,6 +248,7 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
     if not readings:
         return  # files of a known format say themselves what they miss
     tables = [table for reading in readings for table in reading.tables]
+    places = {table.sheet_place.name for table in tables if table.sheet_place is not None}
     said = {
         "place": (choices.place,) if choices.place else (),
         "parent": choices.parent,
@@ -239,13 +262,11 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
         for word in words:
             if any(columns_named(table.headers, [word]) for table in tables):
                 continue
-            is_a_value = any((table.grid.texts == word).any() for table in tables)
-            is_a_row = any(rows_named(table.rows, [word]) for table in tables)
-            if (name in {"total", "apart"} and is_a_value) or (
-                name in {"count", "total", "apart"} and is_a_row
-            ):
+            if name in {"total", "apart"} and word in places:
                 continue
-            if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):
+            if name == "leave-out" and places and word in passed:
+                continue
+            if any(_has_line(table, name, word) for table in tables):
                 continue
             columns = dict.fromkeys(table.header(at) for table in tables for at in table.headers)
             known = ", ".join(map(repr, list(columns)[:_MOST_NAMED]))
@@ -253,16 +274,25 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
             raise ConfigError(
                 f"{flag(name, word)}: no column is called so; there are {known}{more}"
             )
-    _require_sums(tables, choices)
+    _require_sums(tables, choices, places)
     for number in choices.header:
         if not any((reading.grid.rows == number).any() for reading in readings):
             raise ConfigError(f"--header {number}: there is nothing in this row")
 
 
-def _require_sums(tables: Sequence[TableReading], choices: Choices) -> None:
+def _has_line(table: TableReading, name: str, word: str) -> bool:
+    """Test whether a table has a row or a value of which a flag says something."""
+    if name == "leave-out":
+        return word in dict(table.left_rows)
+    if name in {"total", "apart"} and (table.grid.texts == word).any():
+        return True
+    return name in {"count", "total", "apart"} and bool(rows_named(table.rows, [word]))
+
+
+def _require_sums(tables: Sequence[TableReading], choices: Choices, places: Set[str]) -> None:
     headers = {table.header(at) for table in tables for at in table.headers}
     for each in choices.sums:
-        is_across = {*each.names} <= headers
+        is_across = {*each.names} <= headers or {*each.names} <= places
         if not (is_across or any(_has_sum(table, each.names) for table in tables)):
             raise ConfigError(
                 f"{flag('sum', str(each))}: no table has all of these, each once, as columns, rows "
@@ -353,6 +383,7 @@ def _sheet_tables(
     found: list[TableFile] = []
     reading = _with_noted_zeros(Reading.of(sheet, choices), sheet, choices, notes)
     require_certain(reading)
+    reading = with_sheet_place(reading, document, choices)
     tables = list(reading.tables)
     for number, table in enumerate(tables):
         if table.counts:

@@ -57,6 +57,7 @@ class FileMapping:
         header: Numbers of the header rows; told by their content if empty.
         place: Header of the column with the geoids.
         parent: Headers of the columns that say what a place is part of, the largest first.
+        place_per_sheet: Whether each sheet is about the place that it is called by.
         geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
@@ -82,6 +83,7 @@ class FileMapping:
     header: Sequence[int] = ()
     place: str | None = None
     parent: Sequence[str] = ()
+    place_per_sheet: bool = False
     geoids: Mapping[str, str] = field(default_factory=dict)
     levels: Sequence[str] = ()
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)

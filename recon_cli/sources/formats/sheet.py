@@ -48,14 +48,12 @@ from recon_cli.sources.read.numbers import Number, is_year
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.roles import Role
 from recon_cli.sources.read.row_labels import PART_OF
-from recon_cli.sources.read.table_reading import TableReading
+from recon_cli.sources.read.table_reading import SheetPlace, TableReading
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW, Sheet
 
 #: The name of the dimension that the rows of a table of one place are.
 ROWS: Final = "rows"
-#: What stands for the one place of such a table.
-ONE_PLACE: Final = "A"
 _PLACE: Final = "place"
 #: Cells of a sheet that are looked at before the rest is read alike.
 _MOST_REPLAYED: Final = 200_000
@@ -88,6 +86,7 @@ def choices_of(mapping: FileMapping) -> Choices:
             *coded,
         ),
         are_kinds=ROWS in labels if labels else None,
+        place_per_sheet=mapping.place_per_sheet,
         leave_out={
             **{header: "" for header, code in mapping.columns.items() if code is None},
             **mapping.leave_out,
@@ -120,7 +119,8 @@ def _read(
     document: Document, _beside: Sequence[Document], mapping: FileMapping
 ) -> tuple[CountSheet, ...]:
     sheet = read_sheet(document)
-    reading = _replayed(sheet, choices_of(mapping))
+    choices = choices_of(mapping)
+    reading = with_sheet_place(_replayed(sheet, choices), document, choices)
     require_certain(reading)
     found = [
         count_sheet(sheet, table, mapping.statistics) for table in reading.tables if table.counts
@@ -132,6 +132,22 @@ def _read(
         )
     beside = tuple(numbers_beside(reading, Path(sheet.label).name))
     return replace(found[0], left_out=(*found[0].left_out, *beside)), *found[1:]
+
+
+def with_sheet_place(reading: Reading, document: Document, choices: Choices) -> Reading:
+    """Return the tables of a sheet with the place that it is called by, where each has one.
+
+    Raises:
+        ConfigError: The file has no further sheet.
+    """
+    if not choices.place_per_sheet:
+        return reading
+    name = document.sheet
+    if name is None:
+        raise ConfigError(f"{document.label}: no sheet for each place: the file has one table")
+    place = SheetPlace(name, name in choices.total, name in choices.apart)
+    tables = (replace(table, sheet_place=place) for table in reading.tables)
+    return replace(reading, tables=tuple(tables))
 
 
 def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
@@ -273,12 +289,19 @@ def count_sheet(
             DimensionColumns(headers[i], i, origin=origin)
             for i, origin in enumerate([*([-1] if table.are_kinds else []), *dimensions], start=1)
         ),
-        levels=tuple(table.header(at) for at in (*table.parents, table.place) if at is not None),
+        levels=_levels(table),
         left_out=tuple(_left_out(table.grid, table, Path(sheet.label).name)),
         place_column=table.place if table.place is not None else 0,
         shares=shares,
         statistics=statistics,
     )
+
+
+def _levels(table: TableReading) -> tuple[str, ...]:
+    """Return what places are called, the largest first; nothing says what sheets are."""
+    if table.sheet_place is not None:
+        return ()
+    return tuple(table.header(at) for at in (*table.parents, table.place) if at is not None)
 
 
 def _statistics(
@@ -366,7 +389,7 @@ def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
         )
     frame = {ROW: rows.astype(np.uint32), "0": words}
     if table.are_kinds:
-        frame = {ROW: rows.astype(np.uint32), "0": [ONE_PLACE] * len(words), "1": words}
+        frame = {ROW: rows.astype(np.uint32), "0": [table.only_place] * len(words), "1": words}
     return pl.DataFrame(frame, schema_overrides={ROW: pl.UInt32})
 
 

@@ -50,6 +50,22 @@ class Intervals:
         )
 
     @classmethod
+    def unknown(cls, shape: tuple[int, int]) -> Intervals:
+        """Return a block in which nothing is printed."""
+        empty = np.zeros(shape, dtype=bool)
+        return cls(np.zeros(shape), np.full(shape, np.inf), empty, empty.copy(), np.ones(shape))
+
+    def put(self, lines: NDArray[np.intp], positions: NDArray[np.intp], own: Intervals) -> None:
+        """Put the numbers of another block into some cells.
+
+        Args:
+            lines: Numbers of the lines, of any shape that goes with that of the positions.
+            positions: Numbers of the positions.
+        """
+        for name in ("low", "high", "known", "present", "unit"):
+            getattr(self, name)[lines, positions] = getattr(own, name)
+
+    @classmethod
     def beside(cls, blocks: Sequence[Intervals]) -> Intervals:
         """Return blocks of the same lines as one, their positions after each other."""
         names = ("low", "high", "known", "present", "unit")

@@ -64,7 +64,7 @@ class NamedRows:
         """
         if self.choices.place is not None and (said := self._said((self.choices.place,))):
             return said[0], None
-        if not names.keys:
+        if not names.keys or (names.is_long and self._names_no_place(names)):
             return None, None
         if not names.is_long:
             return names.keys[-1], None
@@ -82,10 +82,17 @@ class NamedRows:
         shown = ", ".join(repr(self._header(at)) for at in able)
         question = Question(
             f"which of {shown} has the places? taken: {self._header(chosen)!r}",
-            {self._header(at): flag("place", self._header(at)) for at in able},
+            {self._header(at): flag("place", self._header(at)) for at in able}
+            | ({} if by_word else {"none: all is about one place": "--one-place"}),
             tuple(able),
         )
         return chosen, question
+
+    def _names_no_place(self, names: Names) -> bool:
+        """Test whether all columns that name the rows of a long table are said to be of kinds."""
+        if self.choices.is_whole:
+            return {*names.keys} <= {*self._said(self.choices.dimension)}
+        return bool(self.choices.are_kinds)
 
     def _are_codes(self, at: int) -> bool:
         """Test whether a column has letters and digits alone, with a digit or few capitals each."""

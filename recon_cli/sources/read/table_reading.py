@@ -23,6 +23,22 @@ from recon_cli.sources.read.shares import Share
 
 #: A place without a name: in a long table the total of all.
 NAMELESS: Final = "(blank)"
+#: What stands for the one place of a table that names none.
+ONE_PLACE: Final = "A"
+
+
+@dataclass(frozen=True)
+class SheetPlace:
+    """The place that all of a sheet is about, called by the sheet's name.
+
+    Attributes:
+        is_total: Whether somebody says that those of the other sheets add up to it.
+        is_apart: Whether somebody says that they do not.
+    """
+
+    name: str
+    is_total: bool = False
+    is_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,7 @@ class TableReading:
         said_totals: Columns that others are taken to add up to.
         said_apart: Columns of which somebody says that they exclude each other.
         said_sums: Sums that somebody says, of this table or of several.
+        sheet_place: The place of its sheet, where each sheet is about one.
         counted_rows: Of a table of kinds the rows, from 0, of which somebody says the same.
         rows_total: Rows of which somebody says that those beside them add up to them.
         rows_apart: Those of which somebody says that they exclude each other.
@@ -81,6 +98,7 @@ class TableReading:
     rows_total: tuple[int, ...] = ()
     rows_apart: tuple[int, ...] = ()
     said_sums: tuple[SaidSum, ...] = ()
+    sheet_place: SheetPlace | None = None
 
     @property
     def parents(self) -> list[int]:
@@ -92,12 +110,19 @@ class TableReading:
             chain.insert(0, at)
         return chain
 
+    @property
+    def only_place(self) -> str:
+        """Return what stands for the place of all rows, where they name none."""
+        return ONE_PLACE if self.sheet_place is None else self.sheet_place.name
+
     @cached_property
     def place_paths(self) -> list[Path]:
         """Return the words of the place of each row, with what it is part of before it."""
         if not self.names.is_long:
             return list(self.rows)
-        columns = [*self.parents, *([] if self.place is None else [self.place])]
+        if self.place is None:
+            return [(self.only_place,)] * len(self.region.body)
+        columns = [*self.parents, self.place]
         texts, number = self.grid.combinations(self.region.body, columns)
         paths = [tuple(text for text in row if text) or (NAMELESS,) for row in texts]
         return [paths[i] for i in number.tolist()]
