@@ -129,6 +129,8 @@ class Mapping(ConfigModel):
         table: The table that all counts are of.
         tables: Sheet of a workbook, or name of a file, → the table that its counts are of.
         thousands: What is between groups of three digits.
+        parentheses: Of a sheet that is read by its numbers: whether ``(9)`` among its counts is 9
+            (``numbers``), or stands for what is withheld.
         unpublished: Texts in place of a count that is not published.
         zeros: Of a sheet that is read by its numbers: texts that stand for nobody.
     """
@@ -157,6 +159,7 @@ class Mapping(ConfigModel):
     table: str | None = None
     tables: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    parentheses: Literal["numbers", "withheld"] | None = None
     unpublished: Texts = ()
     zeros: Texts = ()
 

@@ -33,6 +33,7 @@ from recon_cli.coverage import count_left_out
 from recon_cli.errors import ConfigError
 from recon_cli.plurals import counted
 from recon_cli.sources.read.choices import Question
+from recon_cli.sources.read.parentheses import NUMBERS, WITHHELD
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
@@ -121,6 +122,11 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
 )
 @click.option(
     "--thousands", metavar="MARK", help="Of tables: what is between groups of three digits."
+)
+@click.option(
+    "--parentheses",
+    type=click.Choice([NUMBERS, WITHHELD]),
+    help="Of tables: what numbers in parentheses are, such as (9): 9, or withheld.",
 )
 @click.option(
     "--one-place", is_flag=True, help="Of tables: all is about one place; rows are kinds of it."

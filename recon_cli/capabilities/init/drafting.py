@@ -60,6 +60,7 @@ from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
+from recon_cli.sources.read.parentheses import NUMBERS
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
@@ -302,6 +303,8 @@ class _Drafter:
             mapping["thousands"] = "."
         elif any(grid.alternatives for grid in grids):
             mapping["thousands"] = ","
+        if any(grid.in_parentheses for grid in grids):
+            mapping["parentheses"] = NUMBERS
         if zeros := sorted(set().union(*(part.table.grid.zeros for part in self.parts))):
             mapping["zeros"] = zeros
         return mapping

@@ -28,6 +28,7 @@ class Said:
         apart: Headers of columns that exclude each other.
         sum: ``TOTAL = PART + PART``: what adds up to a column, row or value.
         thousands: What is between groups of three digits.
+        parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         one_place: Whether all is about one place.
         place_per_sheet: Whether each sheet is about the place that it is called by.
         header: Numbers of header rows.
@@ -45,6 +46,7 @@ class Said:
     apart: tuple[str, ...] = ()
     sum: tuple[str, ...] = ()
     thousands: str | None = None
+    parentheses: str | None = None
     one_place: bool = False
     place_per_sheet: bool = False
     header: tuple[int, ...] = ()
@@ -79,6 +81,7 @@ class Said:
             where=self.chosen_rows,
             zeros=self.nil,
             place_per_sheet=self.place_per_sheet,
+            parentheses=self.parentheses,
         )
 
     def choices(self, *, codes_first: bool) -> Choices:
@@ -96,6 +99,7 @@ class Said:
             apart=self.apart,
             sums=tuple(map(SaidSum.of, self.sum)),
             thousands=self.thousands,
+            parentheses=self.parentheses,
             are_kinds=self.one_place or self.place_per_sheet or None,
             place_per_sheet=self.place_per_sheet,
             leave_out=dict.fromkeys(self.leave_out, ""),

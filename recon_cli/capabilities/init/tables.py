@@ -49,6 +49,10 @@ from recon_cli.sources.tabular.sheet import Sheet
 
 #: Columns that a refusal names.
 _MOST_NAMED: Final = 20
+#: What is said of a sheet whose sums tell what numbers in parentheses are.
+_OF_PARENTHESES: Final = (
+    "whether numbers in parentheses are these numbers: sums say so (`--parentheses withheld`)",
+)
 #: Letters of a note that a question shows.
 _LONGEST: Final = 60
 #: A number that is no count: negative, or of parts.
@@ -397,7 +401,12 @@ def _sheet_tables(
             )
     if found:
         beside = numbers_beside(reading, Path(sheet.label).name)
-        first = replace(found[0].sheet, left_out=(*found[0].sheet.left_out, *beside))
+        is_told = reading.grid.in_parentheses and not choices.parentheses
+        first = replace(
+            found[0].sheet,
+            left_out=(*found[0].sheet.left_out, *beside),
+            notes=(*found[0].sheet.notes, *_OF_PARENTHESES[:is_told]),
+        )
         found[0] = replace(found[0], sheet=first)
     return found, replace(reading, tables=tuple(tables))
 

@@ -75,6 +75,7 @@ class FileMapping:
         tables: Sheet, or file where it is none, → the table that its counts are of; further tables
             of a sheet as `table_name` calls them.
         thousands: What is between groups of three digits.
+        parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         unpublished: Texts in place of a count that is not published.
         zeros: Texts that stand for nobody.
     """
@@ -97,6 +98,7 @@ class FileMapping:
     table: str | None = None
     tables: Mapping[str, str] = field(default_factory=dict)
     thousands: str | None = None
+    parentheses: str | None = None
     unpublished: Sequence[str] = ()
     zeros: Sequence[str] = ()
 

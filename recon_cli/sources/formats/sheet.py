@@ -101,6 +101,7 @@ def choices_of(mapping: FileMapping) -> Choices:
         ),
         zeros=tuple(mapping.zeros),
         thousands=mapping.thousands,
+        parentheses=mapping.parentheses,
         where={header: tuple(values) for header, values in mapping.where.items()},
         shares={
             header: (said.of, said.base, said.times) for header, said in mapping.percentages.items()

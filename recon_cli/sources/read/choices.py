@@ -77,6 +77,7 @@ class Choices:
         sums: Columns, rows or values, and what adds up to them, whatever shows it.
         zeros: Texts that stand for nobody.
         thousands: What is between groups of three digits.
+        parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         where: Header → the values of that column whose rows are read.
         dimension: Headers of the columns that a row of a long table is counted by.
         codes_first: Whether places are called by their codes, where a column has both.
@@ -99,6 +100,7 @@ class Choices:
     sums: tuple[SaidSum, ...] = ()
     zeros: tuple[str, ...] = ()
     thousands: str | None = None
+    parentheses: str | None = None
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dimension: tuple[str, ...] = ()
     codes_first: bool = False

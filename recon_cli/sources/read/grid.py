@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray, numbered
 from recon_cli.errors import SourceError
-from recon_cli.sources.read.numbers import Convention, Number, conventions
+from recon_cli.sources.read.numbers import Convention, Number, conventions, inside
 from recon_cli.sources.tabular.sheet import ROW, Merge, Sheet
 
 #: Cells that a reading is proposed from: the first rows of a longer file.
@@ -35,6 +35,7 @@ class Grid:
         convention: How its numbers are printed.
         is_whole: Whether all rows of the sheet are here.
         zeros: Texts that stand for nobody.
+        in_parentheses: Whether numbers in parentheses are these numbers.
     """
 
     label: str
@@ -47,6 +48,7 @@ class Grid:
     alternatives: tuple[Convention, ...] = ()
     is_whole: bool = True
     zeros: frozenset[str] = frozenset()
+    in_parentheses: bool = False
 
     @classmethod
     def of(cls, sheet: Sheet, most: int = MOST_CELLS) -> Grid:
@@ -140,7 +142,10 @@ class Grid:
         return replace(self, words=words, codes=codes, merges=merges)
 
     def _number(self, text: str) -> Number | None:
-        return Number(0.0) if text in self.zeros else self.convention.number(text)
+        if text in self.zeros:
+            return Number(0.0)
+        own = inside(text) if self.in_parentheses else None
+        return self.convention.number(text if own is None else own)
 
     @property
     def shape(self) -> tuple[int, int]:

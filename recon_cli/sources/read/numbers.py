@@ -13,10 +13,13 @@ from typing import Final
 
 #: Blanks that stand between thousands.
 _BLANKS: Final = " \u00a0\u202f\u2009"
-#: A flag or a footnote mark behind a number: ``55 r``, ``24 bu``, ``12*``, ``7[2]``, ``310 (3)``.
+#: A flag or a footnote mark behind a number: ``55 r``, ``24 bu``, ``12*``, ``7[2]``, ``310 (3)``,
+#: ``9\u00b9)``, ``9 a)``.
+_RAISED: Final = r"[*\u2020\u2021\u00b9\u00b2\u00b3\u2070-\u207f]"
 _MARK: Final = re.compile(
     r"(?P<number>[-\u2212+]?[0-9][0-9.,'\s]*%?)\s*"
-    r"(?P<mark>[A-Za-z]{1,2}|[*\u2020\u2021\u00b9\u00b2\u00b3\u2070-\u2079]+|\[\w{1,3}\]|\(\w{1,3}\)|\\\d{1,2}|\d\))"
+    rf"(?P<mark>[A-Za-z]{{1,2}}|\(?{_RAISED}(?:,?{_RAISED})*\)?"
+    r"|\[\w{1,3}\]|\(\w{1,3}\)|\\\d{1,2}|\w\))"
 )
 #: A percentage or an interval behind a count: ``14 (10.8%)``, ``14 (9\u201321)``, ``14 [9 to 21]``.
 _VALUE: Final = re.compile(
@@ -24,6 +27,8 @@ _VALUE: Final = re.compile(
     r"(?P<mark>[\[(]\s*(?:95%\s*)?(?:CI:?\s*)?[-\u2212+]?\d[\d.,]*\s*"
     r"(?:%|(?:[-\u2013\u2014,;]|to)\s*[-\u2212+]?\d[\d.,]*\s*%?)\s*[\])])"
 )
+#: A number between parentheses.
+_INSIDE: Final = re.compile(r"\(\s*([0-9][0-9.,'\s]*%?)\s*\)")
 _LONG_YEAR: Final = re.compile(r"(1[6-9]|20)\d\d")
 
 
@@ -152,3 +157,14 @@ def conventions(texts: Iterable[str]) -> tuple[Convention, ...]:
 def is_year(number: Number) -> bool:
     """Whether a number may be a year of our calendar."""
     return not number.decimals and _LONG_YEAR.fullmatch(str(int(abs(number.value)))) is not None
+
+
+def inside(text: str) -> str | None:
+    """Return what is between the parentheses of a text that is a number in them; else None.
+
+    Example:
+        >>> inside("(9)"), inside("( 1,204 )"), inside("9 (3)"), inside("(D)")
+        ('9', '1,204', None, None)
+    """
+    found = _INSIDE.fullmatch(text)
+    return None if found is None else found[1].strip()

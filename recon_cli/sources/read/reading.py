@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from recon_cli.arrays import FloatArray
+from recon_cli.arrays import BoolArray
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
 from recon_cli.sources.read.crossed import totals_and_parts
 from recon_cli.sources.read.grid import MOST_CELLS, Grid
-from recon_cli.sources.read.numbers import ENGLISH, GERMAN
+from recon_cli.sources.read.numbers import ENGLISH, GERMAN, inside
+from recon_cli.sources.read.parentheses import NUMBERS, Parentheses
 from recon_cli.sources.read.regions import Regions
 from recon_cli.sources.read.relations import Axis
 from recon_cli.sources.read.roles import Role, fill_roles
@@ -46,7 +47,11 @@ class Reading:
         grid = Grid.of(sheet, most).with_zeros(choices.zeros)
         if choices.thousands:
             grid = grid.under(GERMAN if choices.thousands == "." else ENGLISH)
+        grid = replace(grid, in_parentheses=choices.parentheses == NUMBERS)
         first = _read(grid, choices)
+        if not (choices.parentheses or choices.is_whole):
+            first = _with_parentheses(first, choices)
+            grid = first.grid
         zeros = frozenset[str]() if choices.is_whole else zero_marks(first.tables) - grid.zeros
         if zeros:
             grid = grid.with_zeros(grid.zeros | zeros)
@@ -118,7 +123,7 @@ def zero_marks(tables: Sequence[TableReading]) -> frozenset[str]:
     for number, table in enumerate(tables):
         if table.relations.base == 1 and _has_texts(table):
             values = np.where(table.withheld, np.nan, table.grid.values)
-            for at in _sums_with_texts(table, values):
+            for at in _sums_with_texts(table, np.isnan(values)):
                 cells = [(number, int(row), int(column)) for row, column in np.broadcast(*at)]
                 marks.weigh(table.grid.texts[at].tolist(), values[at], cells)
     return marks.found()
@@ -131,10 +136,37 @@ def _has_texts(table: TableReading) -> bool:
     return any(grid.number(text) is None and may_be_nobody(text) for text in grid.coded(cells)[0])
 
 
+def _with_parentheses(first: Reading, choices: Choices) -> Reading:
+    """Return a reading with numbers in parentheses as sums tell what they are; else ask."""
+    found = first.grid.of_words(lambda word: inside(word) is not None, bool)
+    at = [np.ix_(table.region.body, np.array(table.counts, np.intp)) for table in first.tables]
+    times = [int(found[cells].sum()) for cells in at]
+    if not any(times):
+        return first
+    second = _read(replace(first.grid, in_parentheses=True), choices)
+    told = Parentheses()
+    for number, table in (*enumerate(first.tables), *enumerate(second.tables)):
+        values = replace(table.grid, in_parentheses=True).values
+        for cells in _sums_with_texts(table, found):
+            places = [(number, int(row), int(column)) for row, column in np.broadcast(*cells)]
+            told.weigh(values[cells], found[cells].tolist(), places)
+    if told.are_numbers:
+        return second
+    number = next(i for i, many in enumerate(times) if many)
+    table, own = first.tables[number], found[at[number]]
+    question = told.question(str(table.grid.texts[at[number]][own][0]), sum(times))
+    asked = replace(table, questions=(*table.questions, question))
+    return replace(first, tables=(*first.tables[:number], asked, *first.tables[number + 1 :]))
+
+
 def _sums_with_texts(
-    table: TableReading, values: FloatArray
+    table: TableReading, is_text: BoolArray
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the rows and columns of each total and its parts where some have no number."""
+    """Yield the rows and columns of each total and its parts of which some are texts.
+
+    Args:
+        is_text: (rows × columns of the grid) Which cells are.
+    """
     body = table.region.body
     counts = np.array(table.counts, dtype=np.intp)
     for each in table.relations.found:
@@ -142,15 +174,15 @@ def _sums_with_texts(
             continue
         lines = np.array([each.line, *each.of], dtype=np.intp)
         if each.axis is Axis.COLUMNS:
-            for row in body[np.isnan(values[np.ix_(body, lines)]).any(axis=1)]:
+            for row in body[is_text[np.ix_(body, lines)].any(axis=1)]:
                 yield np.array([row]), lines
         else:
-            for column in counts[np.isnan(values[np.ix_(lines, counts)]).any(axis=0)]:
+            for column in counts[is_text[np.ix_(lines, counts)].any(axis=0)]:
                 yield lines, np.array([column])
     for told in table.values:
         if told.support.is_strong and not told.is_rounded:
             for places in totals_and_parts(table.grid, table.region, table.names.keys, told):
-                if np.isnan(values[body[places], told.count]).any():
+                if is_text[body[places], told.count].any():
                     yield body[places], np.array([told.count])
 
 
