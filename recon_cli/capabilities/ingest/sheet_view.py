@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from recon_cli.plurals import counted
 from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.crossed import ValueSum
+from recon_cli.sources.read.evidence import Support
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.roles import Role
-from recon_cli.sources.read.sums import Support
 from recon_cli.sources.read.table_reading import TableReading
 
 #: Rows from the top and the bottom of a sheet, columns from its left, and relations that are shown.

@@ -15,18 +15,12 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.read.choices import Question, columns_named, flag
+from recon_cli.sources.read.evidence import CERTAIN_BITS, MARGIN_BITS, STRONG_POSITIONS, Sum
 from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Relation, intervals_of
+from recon_cli.sources.read.relations import Axis, Relation, sums_of, intervals_of
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.read.said_sums import open_sums
-from recon_cli.sources.read.sums import (
-    CERTAIN_BITS,
-    MARGIN_BITS,
-    STRONG_POSITIONS,
-    Sum,
-    find_sums,
-    support_of,
-)
+from recon_cli.sources.read.sums import find_sums, support_of
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 
@@ -319,12 +313,10 @@ class Lines:
 
 
 def sums_among(block: Intervals, base: int) -> list[Sum]:
-    """Return the sums among the lines of a block; of rounded numbers also those within rounding."""
-    found = find_sums(block)
-    if base > 1:
-        units = np.full(block.low.shape[1], float(2 * (base - 1)))
-        found = [*found, *find_sums(block, units)]
-    return found
+    """Return the sums among the lines of a block; of rounded numbers those without a rival."""
+    if base == 1:
+        return find_sums(block)
+    return [each for each in sums_of(block.in_steps(base), base) if not each.rivals]
 
 
 def _words_of(path: Words) -> frozenset[str]:
@@ -351,7 +343,7 @@ def column_sums(table: TableReading, at: Mapping[int, int]) -> list[Relation]:
     return [
         moved(each, at)
         for each in table.relations.sums(Axis.COLUMNS)
-        if (each.support.is_strong or each.line in table.said_totals)
+        if (each.support.is_strong or (each.line, *each.of) in table.taken_sums)
         and each.line in at
         and all(part in at for part in each.of)
     ]
@@ -359,7 +351,7 @@ def column_sums(table: TableReading, at: Mapping[int, int]) -> list[Relation]:
 
 def moved(each: Relation, at: Mapping[int, int]) -> Relation:
     """Return a relation among lines of other numbers."""
-    return replace(each, line=at[each.line], of=tuple(at[part] for part in each.of))
+    return replace(each, line=at[each.line], of=tuple(at[part] for part in each.of), rivals=())
 
 
 def subsets_of(table: TableReading, at: Mapping[int, int]) -> dict[int, int]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recon_cli.sources.read.evidence import CERTAIN_BITS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.row_labels import is_called_total
-from recon_cli.sources.read.sums import CERTAIN_BITS
 
 #: Words that name a place, outermost first; none for all places together.
 Path = tuple[str, ...]

@@ -14,9 +14,9 @@ from recon_cli.capabilities.init.place_geoids import are_nested, is_geoid, numbe
 from recon_cli.capabilities.init.place_parents import Path, PlaceSum, fits, parents_of
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.choices import flag
+from recon_cli.sources.read.evidence import CERTAIN_BITS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.row_labels import PART_OF
-from recon_cli.sources.read.sums import CERTAIN_BITS
 
 #: Withheld counts of the parts of a place that are hardly all of nobody.
 _FEWEST_WITHHELD = 2

@@ -9,9 +9,9 @@ from dataclasses import replace
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.crossed import ValueSum
+from recon_cli.sources.read.evidence import CERTAIN_BITS
 from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path
-from recon_cli.sources.read.sums import CERTAIN_BITS
 from recon_cli.sources.read.words import Sense, says
 
 #: Parts that a question names.
@@ -68,7 +68,8 @@ def doubt_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
         side = _side(each)
         # Rounding lets rows that stand apart from their sum fit by chance in many columns.
         least = CERTAIN_BITS * (2 if each.is_rounded and not side else 1)
-        return (margins[side] if side else each.support.margin) < least
+        is_open = bool(each.rivals) and not side
+        return is_open or (margins[side] if side else each.support.margin) < least
 
     def is_said(each: Relation) -> bool:
         path = rows.get(each.line, ())

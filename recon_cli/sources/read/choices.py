@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -136,6 +136,21 @@ def flag(name: str, *values: str) -> str:
         --count Girls --count 'Pupils'"'"' parents'
     """
     return " ".join(f"--{name} {shlex.quote(value)}" for value in values)
+
+
+def ask_ways(whole: str, ways: Iterable[Sequence[str]], columns: tuple[int, ...] = ()) -> Question:
+    """Ask which of several sets add up to a total, where rounded numbers do not tell.
+
+    Example:
+        >>> print(ask_ways("All", [["Car", "Bus"], ["Car", "Bus", "Boat"]]).text)
+        numbers are rounded, and 'All' may be Car + Bus, or Car + Bus + Boat: which is it?
+    """
+    said = [" + ".join(way) for way in ways]
+    return Question(
+        f"numbers are rounded, and {whole!r} may be {', or '.join(said)}: which is it?",
+        {own: flag("sum", f"{whole} = {own}") for own in said} | {"none": flag("apart", whole)},
+        columns,
+    )
 
 
 def column_names(headers: Mapping[int, Path]) -> dict[int, str]:

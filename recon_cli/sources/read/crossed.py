@@ -10,11 +10,13 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray, numbered
+from recon_cli.sources.read.evidence import Sum, Support
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import Sum, Support, find_sums, possible_whole, slip, support_of
+from recon_cli.sources.read.relations import sums_of
+from recon_cli.sources.read.sums import find_sums, possible_whole, slip, support_of
 
 #: A larger block of values by combinations is not looked at.
 _MOST_CELLS: Final = 8_000_000
@@ -30,6 +32,7 @@ class ValueSum:
         dimension: The column of the dimension.
         count: The column of the numbers that show it.
         slip: Of one that a number breaks the rows, from 0 in the body, of total and parts there.
+        rivals: Other values that rounded numbers hardly tell from its parts, and no list does.
     """
 
     dimension: int
@@ -39,6 +42,7 @@ class ValueSum:
     support: Support
     is_rounded: bool = False
     slip: tuple[int, ...] = ()
+    rivals: tuple[tuple[str, ...], ...] = ()
 
 
 def value_sums(
@@ -76,8 +80,8 @@ def value_sums(
         base = _base(numbers)
         block = _block(shape, codes, position, cells).in_steps(base)
         exact = find_sums(block)
-        rounded = [] if exact else find_sums(block, np.full(shape[1], float(base)))
-        if not any(each.support.is_strong for each in (*exact, *rounded)):
+        sums = sums_of(block, base) if base > 1 else exact or find_sums(block, np.ones(shape[1]))
+        if not any(each.support.is_strong for each in sums):
             whole = possible_whole(block, range(len(values)))
             if whole is not None:
                 parts = tuple(value for value in values if value != values[whole])
@@ -91,8 +95,12 @@ def value_sums(
                 tuple(values[part] for part in each.parts),
                 each.support,
                 is_rounded=each.is_rounded,
+                rivals=tuple(
+                    tuple(values[part] for part in parts)
+                    for parts in (() if each.is_complete else each.rivals)
+                ),
             )
-            for each in (*exact, *rounded)
+            for each in sums
         ]
         if base == 1 and block.low.size <= _MOST_RUNS:
             at = np.full(shape, -1)

@@ -13,19 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.sources.read.evidence import CERTAIN_BITS, MARGIN_BITS, Sum, Support
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.ratios import find_ratios
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import (
-    CERTAIN_BITS,
-    MARGIN_BITS,
-    Sum,
-    Support,
-    find_sums,
-    support_of,
-)
+from recon_cli.sources.read.sums import find_sums, support_of
 
 #: A column with a larger share of numbers that are not whole has statistics.
 _FRACTIONAL: Final = 1 / 3
@@ -66,6 +60,7 @@ class Relation:
         per: Of a ratio what it is printed per: 100 of a percentage; 0 of a sum.
         step: Of a sum how far its parts are from each other; 0 where totals among them are skipped.
         is_rounded: Whether it holds within rounding only.
+        rivals: Of a sum other parts that numbers hardly tell from its own.
     """
 
     axis: Axis
@@ -75,6 +70,7 @@ class Relation:
     per: float = 0.0
     step: int = 1
     is_rounded: bool = False
+    rivals: tuple[tuple[int, ...], ...] = ()
 
     @property
     def is_sum(self) -> bool:
@@ -153,26 +149,16 @@ class Relations:
         return [each for each in self.found if each.axis is axis and not each.is_sum]
 
 
-def _has_more(sums: Sequence[Sum], others: Sequence[Sum]) -> bool:
-    """Whether strong sums are among some of totals that others do not tell, or of fewer parts."""
-    told: dict[int, list[Sum]] = {}
-    for each in others:
-        if each.support.is_strong:
-            told.setdefault(each.total, []).append(each)
-    for each in sums:
-        same = told.get(each.total, [])
-        rivals = [other for other in same if set(other.parts) & set(each.parts)]
-        if each.support.is_strong and (
-            not same or any(len(each.parts) < len(other.parts) for other in rivals)
-        ):
-            return True
-    return False
+def _evidence(sums: Sequence[Sum]) -> float:
+    """Measure how far strong sums are from chance together, as a power of two."""
+    return sum(each.support.margin for each in sums if each.support.is_strong)
 
 
-def without_coincidence(sums: Sequence[Relation]) -> list[Relation]:
-    """Return sums of rounded numbers, those doubted that two ways to divide one total may make.
+def doubt_coincidence(sums: Sequence[Relation]) -> list[Relation]:
+    """Return sums of rounded numbers, those doubted that chance may make.
 
-    Where kinds and ages add up to the same total, a kind is within rounding of some ages by chance.
+    So may those with rivals, or near to chance. Where kinds and ages add up to the same total, a
+    kind is within rounding of some ages by chance, unless all kinds are.
     """
     strong = [each for each in sums if each.support.is_strong]
     wholes: dict[int, set[int]] = {}
@@ -184,14 +170,23 @@ def without_coincidence(sums: Sequence[Relation]) -> list[Relation]:
         return any(
             other.line in wholes.get(each.line, ())
             and each.line not in other.of
-            and {*each.of} <= {*other.of}
+            and not {*each.of}.isdisjoint(other.of)
             for other in strong
         )
 
+    def is_doubted(each: Relation) -> bool:
+        if each.rivals or (each.is_rounded and each.support.margin < CERTAIN_BITS):
+            return True
+        return is_coincidence(each) and not all(
+            any(own.line == part and is_coincidence(own) for own in strong)
+            for whole in wholes[each.line]
+            for other in strong
+            if other.line == whole and each.line in other.of
+            for part in other.of
+        )
+
     return [
-        replace(each, support=replace(each.support, is_doubted=True))
-        if each.support.margin < 2 * CERTAIN_BITS and is_coincidence(each)
-        else each
+        replace(each, support=replace(each.support, is_doubted=True)) if is_doubted(each) else each
         for each in sums
     ]
 
@@ -205,20 +200,18 @@ def sums_of(block: Intervals, base: int, *, beside_only: bool = False) -> list[S
         beside_only: Whether only totals beside their parts are looked for.
     """
     exact = find_sums(block, beside_only=beside_only)
-    found = list(exact)
     units = _units(block)
-    rounded = find_sums(block, units, beside_only=beside_only)
     if base > 2:
         # Rounded at random, a number is up to a whole base off, less one.
-        wider = find_sums(block, units / base * 2 * (base - 1), beside_only=beside_only)
-        for other in (rounded, wider):
-            found = other if _has_more(other, found) else found
-    else:
-        told = {each.total for each in exact}
-        # Beside sums that are exact, one that is off by a little is chance, unless far from it.
-        least = CERTAIN_BITS if any(each.support.is_strong for each in exact) else -math.inf
-        found += [e for e in rounded if e.total not in told and e.support.margin >= least]
-    return found
+        wide = units / base * 2 * (base - 1)
+        rounded = find_sums(block, wide, beside_only=beside_only)
+        # Few roundings leave small sums as they are by chance: those of a file do in all or none.
+        return exact if _evidence(exact) > _evidence(rounded) + CERTAIN_BITS else rounded
+    rounded = find_sums(block, units, beside_only=beside_only)
+    told = {each.total for each in exact}
+    # Beside sums that are exact, one that is off by a little is chance, unless far from it.
+    least = CERTAIN_BITS if any(each.support.is_strong for each in exact) else -math.inf
+    return exact + [e for e in rounded if e.total not in told and e.support.margin >= least]
 
 
 def _units(block: Intervals) -> FloatArray:
@@ -375,7 +368,7 @@ class _Table:
             )
             columns = np.setdiff1d(columns, shares)
         across = self._sums(columns, rows, Axis.COLUMNS, base)
-        across = without_coincidence(across) if base > 1 else across
+        across = doubt_coincidence(across) if base > 1 else across
         core = {place for each in across for place in (each.line, *each.of)}
         inner = np.array(
             [j for j in columns.tolist() if int(self.region.numeric[j]) in core], dtype=np.intp
@@ -496,6 +489,7 @@ class _Table:
             each.support,
             step=each.step,
             is_rounded=each.is_rounded,
+            rivals=tuple(tuple(int(at[part]) for part in own) for own in each.rivals),
         )
 
     def _down(

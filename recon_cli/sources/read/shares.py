@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from recon_cli.sources.read.evidence import MARGIN_BITS, Support
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.ratios import Ratio, ratio_support
 from recon_cli.sources.read.relations import Axis, Relations
-from recon_cli.sources.read.sums import MARGIN_BITS, Support
 from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 
 _UNTRIED = Support(0, 0, 0, 0.0, 0.0)

@@ -10,7 +10,7 @@ The ends of a run are found by prefix sums, whatever is withheld in between.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.sources.read.evidence import (
+    CERTAIN_BITS,
+    MARGIN_BITS,
+    STRONG_POSITIONS,
+    Sum,
+    Support,
+)
 from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.rivals import with_rivals
 
 #: Relative error of sums of printed decimals in binary.
 _BINARY: Final = 1e-9
@@ -49,79 +57,6 @@ _MOST_BEFORE: Final = 12
 _MOST_GAPPED: Final = 10
 #: Of more positions a third is left out at a time to find sums that one of them breaks.
 _MOST_LEFT_OUT: Final = 12
-#: A coincidence among all that were tried is less likely than one in two to this power.
-MARGIN_BITS: Final = 3.0
-#: Shown positions of a relation that needs no question.
-STRONG_POSITIONS: Final = 2
-#: A sum that is no further from chance needs a word, or others like it, to be taken for one.
-CERTAIN_BITS: Final = 10.0
-
-
-@dataclass(frozen=True)
-class Support:
-    """How far the numbers bear a relation out.
-
-    Attributes:
-        shown: Positions in which all numbers are printed, and agree.
-        open: Positions in which a text or a blank leaves it possible.
-        broken: Positions in which it cannot hold.
-        bits: How unlikely that much agreement is by chance, as a power of two.
-        tried: How many relations were tried beside it, as a power of two.
-        is_alike: Whether sums that read as it does are shown, and nothing breaks it.
-        is_doubted: Whether it is to be asked about, though hardly chance.
-        is_said: Whether somebody says so.
-    """
-
-    shown: int
-    open: int
-    broken: int
-    bits: float
-    tried: float
-    is_alike: bool = False
-    is_doubted: bool = False
-    is_said: bool = False
-
-    @property
-    def margin(self) -> float:
-        """Return how far it is from what chance makes among all that were tried, as `bits`."""
-        return self.bits - self.tried
-
-    @property
-    def is_strong(self) -> bool:
-        """Whether two positions or more show it, and hardly by chance; or others that are alike."""
-        return (
-            self.is_alike
-            or self.is_said
-            or (
-                not self.is_doubted
-                and self.shown >= STRONG_POSITIONS
-                and self.margin >= MARGIN_BITS
-            )
-        )
-
-    @property
-    def is_told(self) -> bool:
-        """Test whether it is worth a question at least: it beats what chance alone would give."""
-        return self.broken == 0 and self.shown >= 1 and self.margin >= MARGIN_BITS
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A line, and the lines that add up to it.
-
-    Attributes:
-        parts: In order of their places.
-        step: Distance between the parts; 0 where totals among them were skipped.
-        is_rounded: Whether it holds within the rounding of its numbers only.
-        misfit: How far its numbers are from it, in errors of as many roundings.
-    """
-
-    total: int
-    parts: tuple[int, ...]
-    step: int
-    support: Support
-    is_rounded: bool = False
-    misfit: float = 0.0
 
 
 def find_sums(
@@ -148,7 +83,7 @@ def find_sums(
         found += search.around(range(block.low.shape[0]), beside)
         found += search.with_gaps(beside)
         found += [*search.strided(), *search.elsewhere(beside)]
-    return _settled(found, block)
+    return _settled(found, block, search.weigh)
 
 
 def support_of(block: Intervals, units: FloatArray) -> Support:
@@ -159,15 +94,7 @@ def support_of(block: Intervals, units: FloatArray) -> Support:
     Args:
         units: For each position the unit to which its numbers are rounded; 0 where they are not.
     """
-    known: BoolArray = np.asarray(block.known[1:].all(axis=0))
-    run = _Run(
-        block.low[1:].sum(axis=0),
-        block.high[1:].sum(axis=0),
-        known,
-        (block.known[1:] & (block.low[1:] != 0)).sum(axis=0),
-        len(block.low) - 1,
-    )
-    return _Search(block, units).support(0, run, -MARGIN_BITS)
+    return _Search(block, units).weigh(0, tuple(range(1, len(block.low))))
 
 
 @dataclass(frozen=True)
@@ -374,7 +301,6 @@ class _Search:
         filled = np.zeros(self.width, dtype=np.int64)
         parts: list[int] = []
         best: tuple[Sum, int] | None = None
-        least = math.inf
         most = block.high[total] + self.slack
         at = i + 1
         skipped = False
@@ -394,15 +320,10 @@ class _Search:
                 continue
             run = _Run(low, high, known, filled, len(parts))
             support = self.support(total, run, self._tried_beside(step))
-            misfit = self._misfit(total, run)
-            if support.is_told and (
-                best is None or (misfit, -support.bits) < (least, -best[0].support.bits)
-            ):
+            if support.is_told and (best is None or support.bits > best[0].support.bits):
                 chosen = tuple(sorted(parts))
-                found = Sum(
-                    total, chosen, 0 if skipped else step, support, self._is_rounded, misfit
-                )
-                best, least = (found, at), misfit
+                found = Sum(total, chosen, 0 if skipped else step, support, self._is_rounded)
+                best = found, at
         return best
 
     def around(self, lines: Sequence[int], beside: Iterable[Sum], step: int = 1) -> Iterator[Sum]:
@@ -467,17 +388,9 @@ class _Search:
             gaps = [line for line in near if line not in parts and line < parts[-1]]
             if not gaps or not all(self._has_before(line, parts) for line in gaps):
                 continue
-            run = _Run(
-                block.low[parts].sum(axis=0),
-                block.high[parts].sum(axis=0),
-                np.asarray(block.known[parts].all(axis=0)),
-                (block.known[parts] & (block.low[parts] != 0)).sum(axis=0),
-                len(parts),
-            )
-            support = self.support(total, run, tried)
+            support = replace(self.weigh(total, parts), tried=tried)
             if support.is_strong and support.margin >= CERTAIN_BITS:
-                misfit = self._misfit(total, run)
-                found.append(Sum(total, tuple(parts), 0, support, self._is_rounded, misfit))
+                found.append(Sum(total, tuple(parts), 0, support, self._is_rounded))
         if len(found) == 1:
             yield found[0]
 
@@ -608,23 +521,15 @@ class _Search:
                 )
                 support = self.support(total, run, tried)
                 if support.is_told and (best is None or support.bits > best.support.bits):
-                    best = Sum(
-                        total,
-                        tuple(parts.tolist()),
-                        1,
-                        support,
-                        self._is_rounded,
-                        self._misfit(total, run),
-                    )
+                    best = Sum(total, tuple(parts.tolist()), 1, support, self._is_rounded)
             if best is not None:
                 yield best
 
     def _may_tell(self) -> BoolArray:
         """Totals of which a sum would be told from chance, if all their numbers showed it."""
         block = self.block
-        room = self._tolerance(2)
         sizes = np.abs(block.low) / block.unit
-        bits = np.log2((1 + sizes) / (1 + 2 * room / block.unit))
+        bits = np.log2(1 + sizes) - self._surprise(np.zeros(self.width), 3, block.unit)
         most = np.where(block.known, np.maximum(bits, 0.0), 0.0).sum(axis=1)
         found: BoolArray = most >= self._tried_elsewhere + MARGIN_BITS
         return found
@@ -658,22 +563,44 @@ class _Search:
             return np.zeros(self.width)
         return self.units * (terms + 1) / 2
 
-    def _misfit(self, total: int, run: _Run) -> float:
-        """Measure how far rounded parts are from their total, in errors of as many roundings."""
+    def _surprise(
+        self, off: FloatArray, terms: NDArray[np.int64] | int, unit: FloatArray
+    ) -> FloatArray:
+        """Measure how unlikely roundings are that leave sums so far off, in bits.
+
+        Each of the numbers is off by anything up to half of what it is rounded to, the sum of as
+        many by about a normal error; exact numbers are not off.
+
+        Args:
+            unit: The steps between sums.
+        """
         if self.units is None:
-            return 0.0
-        shown = self.block.known[total] & run.known
-        if not shown.any():
-            return 0.0
-        off = np.abs(self.block.low[total] - run.low)[shown] / self.units[shown]
-        return round(float(off.mean()) / math.sqrt(run.terms + 1), 3)
+            return np.zeros_like(off)
+        error = np.sqrt(terms / 12.0) * np.maximum(self.units, _BINARY) / unit
+        spread = np.maximum(np.log2(error * math.sqrt(2 * math.pi)), 0.0)
+        found: FloatArray = (
+            spread + (off / unit / np.maximum(error, 0.5)) ** 2 * math.log2(math.e) / 2
+        )
+        return found
+
+    def weigh(self, total: int, parts: Sequence[int]) -> Support:
+        """Weigh that a line is the sum of some others, beside which nothing is tried."""
+        block, own = self.block, list(parts)
+        run = _Run(
+            block.low[own].sum(axis=0),
+            block.high[own].sum(axis=0),
+            np.asarray(block.known[own].all(axis=0)),
+            (block.known[own] & (block.low[own] != 0)).sum(axis=0),
+            len(own),
+        )
+        return self.support(total, run, -MARGIN_BITS)
 
     def support(self, total: int, run: _Run, tried: float) -> Support:
         """Count positions, and weigh those that are shown.
 
         A sum that is right by chance takes one of about as many values as its total is large, in
-        steps of the unit: so many bits does a shown position weigh, less what rounding allows. A
-        position with one part alone shows that two lines are equal, no sum.
+        steps of the unit: so many bits does a shown position weigh, less what rounding alone would
+        make of it. A position with one part alone shows that two lines are equal, no sum.
         """
         block = self.block
         room = self._tolerance(run.terms)
@@ -685,17 +612,20 @@ class _Search:
         weighed = shown & (run.filled >= 2)
         unit = block.unit[total]
         size = np.abs(block.low[total]) / unit
-        bits = np.log2((1 + size) / (1 + 2 * room / unit))
+        off = np.where(shown, np.abs(block.low[total] - run.low), 0.0)
+        bits = np.log2(1 + size) - self._surprise(off, run.filled + 1, unit)
         return Support(
             int(weighed.sum()),
             int(opened.sum() + (shown & ~weighed).sum()),
             int(broken.sum()),
-            float(np.maximum(bits, 0.0)[weighed].sum()),
+            max(float(bits[weighed].sum()), 0.0),
             tried,
         )
 
 
-def _settled(found: Sequence[Sum], block: Intervals) -> list[Sum]:
+def _settled(
+    found: Sequence[Sum], block: Intervals, measure: Callable[[int, tuple[int, ...]], Support]
+) -> list[Sum]:
     """One of each, without those that a part of them shows as often.
 
     Of two runs for one total that overlap one stays.
@@ -710,10 +640,12 @@ def _settled(found: Sequence[Sum], block: Intervals) -> list[Sum]:
         by_total.setdefault(each.total, []).append(each)
     kept: list[Sum] = []
     for sums in by_total.values():
+        if sums[0].is_rounded:
+            continue
         # Of overlapping runs the shorter follows from no other, unless far less shows it.
         ranked = sorted(
             (each for each in sums if not _is_outweighed(each, sums)),
-            key=lambda s: (s.misfit, len(s.parts), -s.support.bits, s.parts),
+            key=lambda s: (len(s.parts), -s.support.bits, s.parts),
         )
         chosen: list[Sum] = []
         for each in ranked:
@@ -723,6 +655,8 @@ def _settled(found: Sequence[Sum], block: Intervals) -> list[Sum]:
             if not _is_one_line_alone(each, block):
                 chosen.append(each)
         kept += sorted(chosen, key=lambda s: s.parts)
+    rounded = [e for e in unique.values() if e.is_rounded and not _is_one_line_alone(e, block)]
+    kept += with_rivals(rounded, measure, len(block.low))
     return sorted(_disjoint(kept), key=lambda s: (s.total, s.parts))
 
 

@@ -16,9 +16,17 @@ from recon_cli.arrays import BoolArray
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.chance import doubt_chance, is_near_chance, settle_rows, without_chance
-from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
+from recon_cli.sources.read.choices import (
+    Choices,
+    Question,
+    ask_ways,
+    column_names,
+    columns_named,
+    flag,
+)
 from recon_cli.sources.read.crossed import ValueSum, value_sums
 from recon_cli.sources.read.crossed_headers import with_crossed
+from recon_cli.sources.read.evidence import Support
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.intervals import Intervals
@@ -41,14 +49,7 @@ from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
-from recon_cli.sources.read.sums import (
-    Slip,
-    Support,
-    possible_splits,
-    possible_whole,
-    slips,
-    support_of,
-)
+from recon_cli.sources.read.sums import Slip, possible_splits, possible_whole, slips, support_of
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, is_word, says
 
@@ -330,7 +331,7 @@ class TableDraft:
             self._paths(names),
             not names.is_long and self._are_kinds(names, relations),
             () if self.choices.are_known else self._said(self.choices.count),
-            tuple(e.line for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)),
+            tuple((e.line, *e.of) for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)),
             self._said(self.choices.apart),
             self.not_chosen,
             tuple(shares),
@@ -451,22 +452,25 @@ class TableDraft:
             if not is_told and (has_counts or not rows or odd):
                 asked = run if has_counts or not rows else odd
                 self._ask_unrelated(asked, self._wider(relations, asked))
-        for each in relations.found:
-            is_used = left_out.isdisjoint((each.line, *each.of))
-            if each.is_sum and each.axis is Axis.COLUMNS and is_used and not self._holds(each):
-                parts = " + ".join(repr(self._header(at)) for at in each.of)
-                self.questions.append(
-                    Question(
-                        f"{self._header(each.line)!r} = {parts} in {each.support.shown} row, "
-                        f"{each.support.open} leave it open: is it so?",
-                        {
-                            "yes": flag("total", self._header(each.line)),
-                            "no": flag("apart", self._header(each.line)),
-                        },
-                        (each.line, *each.of),
-                    )
-                )
+        for each in relations.sums(Axis.COLUMNS):
+            if left_out.isdisjoint((each.line, *each.of)) and not self._holds(each):
+                self.questions.append(self._ask_sum(each))
         return tuple(counts), tuple(statistics)
+
+    def _ask_sum(self, each: Relation) -> Question:
+        """Ask whether columns add up to another, or which do, where numbers do not tell."""
+        whole = self._header(each.line)
+        ways = [[self._header(at) for at in parts] for parts in (each.of, *each.rivals)]
+        if each.rivals:
+            return ask_ways(whole, ways, (each.line, *each.of))
+        parts = " + ".join(map(repr, ways[0]))
+        rows = f"{each.support.shown} row" + "s" * (each.support.shown != 1)
+        why = "which may be chance" if each.is_rounded else f"{each.support.open} leave it open"
+        return Question(
+            f"{whole!r} = {parts} in {rows}, {why}: is it so?",
+            {"yes": flag("total", whole), "no": flag("apart", whole)},
+            (each.line, *each.of),
+        )
 
     def _is_no_count(self, at: int) -> bool:
         """Test whether a column that adds up with no other is headed as a statistic is.
@@ -508,8 +512,8 @@ class TableDraft:
     def _holds(self, each: Relation) -> bool:
         """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
         said = self._said((*self.choices.total, *self.choices.apart))
-        words = " ".join(self.headers[each.line])
-        return each.support.is_strong or each.line in said or says(words, Sense.TOTAL)
+        is_called = says(" ".join(self.headers[each.line]), Sense.TOTAL) and not each.rivals
+        return each.support.is_strong or each.line in said or is_called
 
     def _is_taken(self, each: Relation) -> bool:
         """Test whether a sum that is not strong is taken for one all the same."""
@@ -760,6 +764,10 @@ class TableDraft:
         shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
         found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
         found = with_said_values(found, self.choices.sums, dimensions, whole[0])
+        # Which places another is of is looked at later, with their codes and all their counts.
+        place, _ = self._named.place(names)
+        places = {place, *(at for one in names.parents.items() for at in one if place is not None)}
+        found = [replace(e, rivals=()) if e.dimension in places else e for e in found]
         return tuple(self._as_said(each) for each in found)
 
     def _as_said(self, each: ValueSum) -> ValueSum:
@@ -770,7 +778,7 @@ class TableDraft:
         doubted = replace(each, support=replace(each.support, is_doubted=True))
         is_said = each.total in self.choices.total
         is_apart = self._header(each.dimension) in self.choices.apart
-        is_chance = is_near_chance(each)
+        is_chance = is_near_chance(each) or bool(each.rivals)
         if each.total in self.choices.apart or (is_apart and is_chance and not is_said):
             return doubted
         if is_said or is_apart or (each.support.shown and not is_chance and not each.slip):
@@ -786,6 +794,9 @@ class TableDraft:
                 "the file, or take it as it is"
             )
             answers = {"as it is": flag("total", own), "of its own": flag("apart", own)}
+        elif each.rivals:
+            self.questions.append(ask_ways(own, (each.parts, *each.rivals), (each.dimension,)))
+            return doubted
         elif each.support.shown:
             text = (
                 f"{name}: {own!r} is {parts} in {each.support.shown} rows, which may be chance: is "

@@ -57,7 +57,7 @@ class TableReading:
         rows: The words that name each row, outermost first.
         are_kinds: Whether its rows are kinds of what is counted, of one place.
         said_counts: Columns of which somebody says that they count some of the others' people.
-        said_totals: Columns that others are taken to add up to.
+        taken_sums: Sums of columns that are taken for what they look like: total, then parts.
         said_apart: Columns of which somebody says that they exclude each other.
         said_sums: Sums that somebody says, of this table or of several.
         sheet_place: The place of its sheet, where each sheet is about one.
@@ -87,7 +87,7 @@ class TableReading:
     rows: tuple[Path, ...]
     are_kinds: bool
     said_counts: tuple[int, ...] = ()
-    said_totals: tuple[int, ...] = ()
+    taken_sums: tuple[tuple[int, ...], ...] = ()
     said_apart: tuple[int, ...] = ()
     not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
     shares: tuple[Share, ...] = ()
