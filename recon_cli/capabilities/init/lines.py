@@ -17,7 +17,7 @@ from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.read.choices import Question, columns_named, flag
 from recon_cli.sources.read.evidence import CERTAIN_BITS, MARGIN_BITS, STRONG_POSITIONS, Sum
 from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Relation, sums_of, intervals_of
+from recon_cli.sources.read.relations import Axis, Relation, intervals_of, sums_of
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.read.said_sums import open_sums
 from recon_cli.sources.read.sums import find_sums, support_of
