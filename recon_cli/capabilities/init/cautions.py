@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from recon_cli.plurals import counted
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import CountSheet
 from recon_cli.sources.formats.count_sheet import cell_text
-from recon_cli.sources.read.choices import Question
+from recon_cli.sources.read.choices import Question, flag
+from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.read.relations import Axis, Relation
+from recon_cli.sources.read.row_labels import PART_OF
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tabular import hidden_lines
 
@@ -23,6 +29,10 @@ _FREE: Final = "F"
 #: Letters of a text, and hidden lines, that are shown.
 _LONGEST: Final = 60
 _MOST_NAMED: Final = 20
+#: Odd and even numbers add up by chance too often to tell.
+_LEAST_BASE: Final = 2
+#: One table in so many, as a power of two, adds up by chance.
+_CERTAIN_BITS: Final = 7.0
 
 
 def of_hidden(document: Document) -> Iterator[str]:
@@ -85,3 +95,52 @@ def in_thousands(beside: Iterable[str]) -> Iterator[Question]:
                 {"as they are": "--yes"},
             )
             return
+
+
+def added_up(readings: Iterable[Reading]) -> Question | None:
+    """Ask how totals were made that rounded numbers add up to exactly; None if none do.
+
+    Of counts that are each rounded by itself a total is off in most rows. Rounded together they add
+    up; or the totals were made of rounded parts, and are no rounded counts at all.
+    """
+    totals: dict[str, None] = {}
+    for table in (table for reading in readings for table in reading.tables):
+        for axis in Axis:
+            sums = [e for e in table.relations.sums(axis) if e.support.is_strong]
+            if axis is Axis.COLUMNS:
+                sums = [e for e in sums if {e.line, *e.of} <= {*table.counts}]
+            told = [_exactness(table, each) for each in sums]
+            if all(told) and sum(told) >= _CERTAIN_BITS:
+                rows = dict(zip(table.region.body.tolist(), table.rows, strict=True))
+                words = {e.line: PART_OF.join(rows[e.line]) for e in sums if axis is Axis.ROWS}
+                totals |= dict.fromkeys(words.get(e.line) or table.header(e.line) for e in sums)
+    if not totals:
+        return None
+    shown = ", ".join(repr(name) for name in list(totals)[:_MOST_NAMED])
+    return Question(
+        f"{shown}: rounded numbers add up to it exactly, which in few rows those do that are "
+        "rounded one by one: were they rounded so as to add up, or added up after rounding?",
+        {
+            "rounded so": flag("rounded", "controlled"),
+            "added up after": flag("leave-out", *totals),
+        },
+    )
+
+
+def _exactness(table: TableReading, each: Relation) -> float:
+    """Measure how unlikely it is that a sum of rounded numbers is never off, in bits; 0 if it is.
+
+    The error of each rounding at random has the variance (b² − 1)/6, that of their sum is about
+    normal.
+    """
+    base, lines = table.relations.base, [each.line, *each.of]
+    if each.axis is Axis.COLUMNS:
+        numbers = table.grid.values[table.region.body][:, lines].T
+    else:
+        numbers = table.grid.values[lines][:, list(table.counts)]
+    numbers = numbers[:, ~np.isnan(numbers).any(axis=0)]
+    if base <= _LEAST_BASE or (numbers[0] != numbers[1:].sum(axis=0)).any():
+        return 0.0
+    variance = len(lines) * (base**2 - 1) / 6 / base**2
+    told = int(((numbers[1:] > 0).sum(axis=0) > 1).sum())
+    return told * max(math.log2(2 * math.pi * variance) / 2, 0.0)

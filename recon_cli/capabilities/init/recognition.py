@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
+from recon_cli.capabilities.init.cautions import added_up
 from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.drafting import draft, geoids_of
 from recon_cli.capabilities.init.known_sheets import part_of
@@ -259,6 +260,9 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
             "drafted law says that each was rounded up or down (`--rounded nearest`, `random`, "
             "`controlled` or `none`)"
         )
+    asked = added_up(reading for _, reading in found.readings)
+    if asked is not None and found.base is not None and rounding in (None, "nearest", "random"):
+        found = replace(found, questions=(*found.questions, asked))
     base = None if rounding == "none" else found.base
     return replace(found, base=base, doubts=(*found.doubts, *doubts))
 
