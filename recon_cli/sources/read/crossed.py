@@ -16,12 +16,14 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.relations import sums_of
-from recon_cli.sources.read.sums import find_sums, possible_whole, slip, support_of
+from recon_cli.sources.read.sums import Slip, find_sums, possible_whole, slip, slips, support_of
 
 #: A larger block of values by combinations is not looked at.
 _MOST_CELLS: Final = 8_000_000
 #: Nor is a larger one for sums that values beside those of others may have.
 _MOST_RUNS: Final = 100_000
+#: Nor is a larger one searched again without some of its positions.
+_MOST_TRIED: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ def value_sums(
         block = _block(shape, codes, position, cells).in_steps(base)
         exact = find_sums(block)
         sums = sums_of(block, base) if base > 1 else exact or find_sums(block, np.ones(shape[1]))
+        off = slips(block) if base == 1 and not exact and block.low.size <= _MOST_TRIED else []
+        sums = [each for each in sums if (each.total, each.parts) not in {s.sum for s in off}]
         if not any(each.support.is_strong for each in sums):
             whole = possible_whole(block, range(len(values)))
             if whole is not None:
@@ -114,9 +118,14 @@ def value_sums(
                     support,
                     slip=tuple(at[[total, *parts], broken[0]].tolist()) if broken else (),
                 )
-                for total, parts, support, broken in _beside(block, exact)
+                for total, parts, support, broken in (*_beside(block, exact), *map(_broken, off))
             ]
     return found
+
+
+def _broken(each: Slip) -> tuple[int, tuple[int, ...], Support, tuple[int, ...]]:
+    """Return a sum that a few numbers break, as `_beside` yields it."""
+    return (*each.sum, Support(each.shown, 0, len(each.broken), 0.0, 0.0), each.broken)
 
 
 def _beside(
@@ -147,8 +156,7 @@ def _beside(
                 yield total, parts, replace(support, is_doubted=True), ()
                 break
             if off is not None:
-                told = Support(off.shown, 0, len(off.broken), 0.0, 0.0)
-                yield total, parts, told, off.broken
+                yield _broken(off)
                 break
 
 

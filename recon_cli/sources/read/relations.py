@@ -19,7 +19,7 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.ratios import find_ratios
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import find_sums, support_of
+from recon_cli.sources.read.sums import find_sums, slip, support_of
 
 #: A column with a larger share of numbers that are not whole has statistics.
 _FRACTIONAL: Final = 1 / 3
@@ -208,6 +208,8 @@ def sums_of(block: Intervals, base: int, *, beside_only: bool = False) -> list[S
         # Few roundings leave small sums as they are by chance: those of a file do in all or none.
         return exact if _evidence(exact) > _evidence(rounded) + CERTAIN_BITS else rounded
     rounded = find_sums(block, units, beside_only=beside_only)
+    if base == 1:  # of counts a sum that is off in a line or two is one in which a number is wrong
+        rounded = [each for each in rounded if slip(block, each.total, each.parts) is None]
     told = {each.total for each in exact}
     # Beside sums that are exact, one that is off by a little is chance, unless far from it.
     least = CERTAIN_BITS if any(each.support.is_strong for each in exact) else -math.inf

@@ -111,6 +111,11 @@ class Slip:
     shown: int
     broken: tuple[int, ...]
 
+    @property
+    def sum(self) -> tuple[int, tuple[int, ...]]:
+        """Return the total, and its parts."""
+        return self.total, self.parts
+
 
 def slips(block: Intervals) -> list[Slip]:
     """Find sums that most positions show, and a few break: there a number is wrong.

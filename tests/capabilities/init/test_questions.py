@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -80,6 +81,23 @@ def test_a_total_that_differs_in_one_row_is_a_question() -> None:
     assert "--total 'All pupils'" in refused
     recon("init", "office.csv", "--total", "All pupils")
     assert Path("recon.yaml").exists()
+
+
+def test_a_total_that_is_off_by_one_is_asked_about_as_any_other() -> None:
+    parts = np.random.default_rng(5).poisson([[40.0], [30.0], [12.0]], (3, 12)).T
+    total = parts.sum(axis=1)
+    total[4] += 1  # no more than what rounding does
+    wide = ["Area,All,Car,Bus,Foot"]
+    long = ["Area,Mode,Number"]
+    for area, whole, own in zip("ABCDEFGHIJKL", total, parts, strict=True):
+        wide.append(f"Area {area},{whole}," + ",".join(map(str, own)))
+        modes = zip(("All", "Car", "Bus", "Foot"), (whole, *own), strict=True)
+        long += [f"Area {area},{mode},{number}" for mode, number in modes]
+    for rows in (wide, long):
+        Path("ways.csv").write_text("\n".join(rows) + "\n")
+        asked = " ".join(recon("init", "ways.csv", code=2).stderr.split())
+        assert "'Car' + 'Bus' + 'Foot' are 43 + 35 + 9; they add up in 11 other rows" in asked
+        assert "--total All" in asked
 
 
 @pytest.mark.parametrize(
