@@ -518,8 +518,8 @@ class _Drafter:
                 ("is to be left out", "leave-out"),
             )
         }
-        if any(all(repr(name) in each.text for name in names) for each in self.questions):
-            return  # what they add up to is asked already
+        if all(any(repr(name) in each.text for each in self.questions) for name in names):
+            return  # what they are is asked already
         self.questions.append(
             Question(
                 f"{shown}: in no relation to the other counts; some of the same people, or to be "

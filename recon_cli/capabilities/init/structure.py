@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -624,7 +624,7 @@ class _Builder:
         """Add a feature for those of some lines that are called by ages; return these.
 
         Of *15 to 24* and *15 to 19* one is in the other, and *55 and over* is in neither, as far as
-        no number speaks against it.
+        no number speaks against it. Where ages add up already, theirs is the feature, cut finer.
         """
         path = self.labels.get(whole, ())
         words = {line: [w for w in self.labels.get(line, ()) if w not in path] for line in lines}
@@ -633,16 +633,25 @@ class _Builder:
         # Of "Under 183" beside "18 and over3" the last digit is a footnote's.
         is_noted = any(_NOTED.search(word) for path in self.labels.values() for word in path)
         is_old = any(map(_is_noted, spans.values()))
-        if len(spans) < 2 or len({heads[line] for line in spans}) > 1 or is_noted or is_old:
+        number, known = self._ages_of(whole) if {heads[line] for line in spans} == {()} else (0, [])
+        if not spans or len(spans) + len(known) < 2 or is_noted or is_old:
             return []
-        steps, within = steps_of([*spans.values()])
-        ages = dict(zip(spans, within, strict=True))
+        if len({heads[line] for line in spans}) > 1:
+            return []
+        steps, within = steps_of([*spans.values(), *known])
+        ages = dict(zip(spans, within, strict=False))
+        told = ages | self._in_steps(whole, number, within[len(spans) :])
         if not all(
             self._exceeds(outer, [inner])
-            for inner, outer in itertools.permutations(spans, 2)
-            if ages[inner] < ages[outer]
+            for inner, outer in itertools.permutations(told, 2)
+            if told[inner] < told[outer]
         ):
             return []
+        if known:
+            self._cut(number, steps, within[len(spans) :])
+            for line, own in ages.items():
+                self._add_below(line, {**self.values.get(whole, {}), number: own})
+            return [*spans]
         number = len(self.features)
         whole_span = (interval(path[-1]) if path else None) or (0, None)
         rest = "" if is_filled(steps, whole_span) else "other"
@@ -655,6 +664,34 @@ class _Builder:
         for line, own in ages.items():
             self._add_below(line, {**self.values.get(whole, {}), number: own})
         return [*spans]
+
+    def _ages_of(self, whole: int) -> tuple[int, list[Interval]]:
+        """Return the one feature that divides a line by ages, and its ages; none if none does."""
+        found = []
+        for number, feature in enumerate(self.features):
+            ages = [age for label in feature.labels if (age := interval(label)) is not None]
+            is_whole = number not in self.values.get(whole, {}) and not feature.rest
+            if is_whole and len(ages) == len(feature.labels) and not do_overlap(ages):
+                found.append((number, ages))
+        return found[0] if len(found) == 1 else (0, [])
+
+    def _in_steps(
+        self, whole: int, number: int, steps: Sequence[frozenset[int]]
+    ) -> dict[int, frozenset[int]]:
+        """Map the lines that divide a whole by one feature alone to the steps of its values."""
+        base = self.values.get(whole, {})
+        return {
+            line: frozenset().union(*(steps[value] for value in own[number]))
+            for line, own in self.values.items()
+            if steps and number in own and {k: v for k, v in own.items() if k != number} == base
+        }
+
+    def _cut(self, number: int, ages: Sequence[Interval], steps: Sequence[frozenset[int]]) -> None:
+        """Cut the values of a feature into ages, of which each was some."""
+        self.features[number] = replace(self.features[number], labels=tuple(map(called, ages)))
+        for own in self.values.values():
+            if number in own:
+                own[number] = frozenset().union(*(steps[value] for value in own[number]))
 
     def _have_overlapping_ages(self, lines: Sequence[int]) -> bool:
         """Test whether lines are called by ages of which some are in two."""

@@ -24,6 +24,10 @@ NESTED = (
     "Area,All ages,18 and over,30 and over,65 and over\nAston,22,15,14,*\nBurley,14,6,*,*\n"
     "Corfe,25,24,16,8\nDunmow,28,20,*,*\nTotal,89,65,43,22\n"
 )
+CUT = (
+    "Area,Total,Under 16,Under 18,18+,65+\nAston,40,6,8,32,9\nBurley,31,5,*,*,5\n"
+    "Corfe,52,10,13,39,14\nDunmow,47,8,12,35,6\nElmley,29,*,6,23,8\n"
+)
 SEXES = (
     "Area,Total,Men,Women\nAston,22,*,11\nBurley,14,*,12\nCorfe,25,11,13\nDunmow,28,13,14\n"
     "All areas,89,37,50\n"
@@ -65,6 +69,14 @@ def test_everybody_is_in_one_of_ages_that_overlap() -> None:
 
 def test_ages_that_are_in_one_another_make_no_sum() -> None:
     assert (1, 12) in _intervals(NESTED)  # of Aston's 14 of 30 and over
+
+
+def test_ages_beside_those_that_add_up_are_some_of_them() -> None:
+    asked = _asked(CUT)
+    assert asked.count("in no relation to") == 2
+    # Of Burley's 31 5 are under 16, and 5 are over 64; of Elmley's 6 under 18 some are under 16.
+    said = "--count", "Under 16", "--count", "65+"
+    assert _intervals(CUT, *said) == [(1, 6), (5, 26), (5, 26)]
 
 
 def test_sexes_exclude_each_other_though_some_is_unknown() -> None:
