@@ -196,7 +196,8 @@ class Lines:
     def _across(self, sums: Sequence[Relation]) -> Iterator[Relation]:
         """Yield sums of lines of several tables.
 
-        Of lines that are parts in their own table already, none that chance may have made.
+        Of lines that are parts in their own table already, none that chance may have made; nor one
+        of some parts of a sum whose total is the same line printed again.
         """
         parts = {part for each in sums for part in each.of}
         together = {frozenset(each.of) for each in sums}  # and have a total of their own
@@ -209,10 +210,16 @@ class Lines:
             for each in self._sums_among(lines):
                 total, own = lines[each.total], tuple(lines[part] for part in each.parts)
                 are_apart = len({of_part[i] for i in (total, *own)}) > 1
-                if frozenset(own) in together:
+                if frozenset(own) in together or self._is_rival(total, own, sums):
                     continue
                 if are_apart and each.support.is_strong and each.support.margin >= least:
                     yield Relation(Axis.COLUMNS, total, own, each.support, step=each.step)
+
+    def _is_rival(self, total: int, parts: Sequence[int], sums: Sequence[Relation]) -> bool:
+        """Test whether a line that a total prints again is the sum of some of the same parts."""
+        return any(
+            not {*parts}.isdisjoint(each.of) and self.are_equal(total, each.line) for each in sums
+        )
 
     def _said(self) -> Iterator[Relation]:
         """Yield the sums of lines of several tables that somebody says.

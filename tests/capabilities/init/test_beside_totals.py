@@ -118,3 +118,21 @@ def _intervals(text: str, *flags: str) -> list[tuple[int, int]]:
     recon("run", "-q", "--force", "--until", "audit")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
+
+
+def test_a_total_that_two_tables_print_has_the_parts_that_are_said() -> None:
+    # Where nobody goes on foot the other three are all: of no row in which somebody may.
+    ages = (
+        "Area,Total,0-15,16-64,65+\nAshton,54,28,*,*\nBarrow,25,14,*,*\nCorby,40,*,*,22\n"
+        "Dalton,15,*,0,*\nEpping,51,25,*,*\nFleet,31,15,*,*\nGoole,40,21,*,*\n"
+        "All places,256,130,16,110\n"
+    )
+    ways = (
+        "Area,Total,Car,Bus,Cycle,On foot\nAshton,54,*,18,23,*\nBarrow,25,5,7,13,0\n"
+        "Corby,40,*,16,12,*\nDalton,15,5,5,5,0\nEpping,51,15,19,17,0\nFleet,31,8,11,12,0\n"
+        "Goole,40,5,19,16,0\nAll places,256,*,95,98,*\n"
+    )
+    said = "--sum", "Total = Car + Bus + Cycle + On foot"
+    found = _intervals(f"Table 1\n{ages}\nTable 2\n{ways}", *said)
+    assert len(found) == 20
+    assert (1, 12) in found  # of Ashton, by car; all thirteen but for one on foot
