@@ -640,12 +640,13 @@ class _Builder:
             return []
         steps, within = steps_of([*spans.values(), *known])
         ages = dict(zip(spans, within, strict=False))
-        told = ages | self._in_steps(whole, number, within[len(spans) :])
+        told = self._in_steps(whole, number, within[len(spans) :])
+        every = told | ages
         if not all(
             self._exceeds(outer, [inner])
-            for inner, outer in itertools.permutations(told, 2)
-            if told[inner] < told[outer]
-        ):
+            for inner, outer in itertools.permutations(every, 2)
+            if every[inner] < every[outer]
+        ) or not all(self._has_room(line, own, told) for line, own in ages.items()):
             return []
         if known:
             self._cut(number, steps, within[len(spans) :])
@@ -685,6 +686,21 @@ class _Builder:
             for line, own in self.values.items()
             if steps and number in own and {k: v for k, v in own.items() if k != number} == base
         }
+
+    def _has_room(
+        self, line: int, steps: frozenset[int], told: Mapping[int, frozenset[int]]
+    ) -> bool:
+        """Test whether a line has room for all that are in it, and in all that meet it."""
+        values = told.values()
+        single = [at for at, own in told.items() if not any(other < own for other in values)]
+        inner = [at for at in single if told[at] <= steps]
+        outer = [at for at in single if told[at] & steps]
+        block, at = self.block, self.at[line]
+        slack = (self.base - 1) * (len(outer) + 1)
+        least = block.low[[self.at[other] for other in inner]].sum(axis=0)
+        most = block.high[[self.at[other] for other in outer]].sum(axis=0)
+        is_met = not outer or bool((most + slack >= block.low[at]).all())
+        return is_met and bool((least <= block.high[at] + slack).all())
 
     def _cut(self, number: int, ages: Sequence[Interval], steps: Sequence[frozenset[int]]) -> None:
         """Cut the values of a feature into ages, of which each was some."""
