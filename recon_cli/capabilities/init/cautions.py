@@ -31,8 +31,8 @@ _LONGEST: Final = 60
 _MOST_NAMED: Final = 20
 #: Odd and even numbers add up by chance too often to tell.
 _LEAST_BASE: Final = 2
-#: One table in so many, as a power of two, adds up by chance.
-_CERTAIN_BITS: Final = 7.0
+#: One table in so many, as a power of two, adds up by chance; what is proven if not is false.
+_CERTAIN_BITS: Final = 3.0
 
 
 def of_hidden(document: Document) -> Iterator[str]:

@@ -183,7 +183,7 @@ class _Finder:
 
         The row above may have some of them, if it spans columns: it is a header, too.
         There is a word among them, or they are over the first numbers of a table: ages look like
-        intervals of counts.
+        intervals of counts. A named row of one mark again and again is withheld.
         """
         numbers: BoolArray = np.asarray(self.grid.is_number[:, columns].any(axis=1))
         texts = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
@@ -197,8 +197,15 @@ class _Finder:
             above = max(row - 1, 0)
             is_own[above] &= bool(numbers[above]) or texts[above].sum() >= texts[row].sum()
             is_own[row] = False
-            found[row] = not is_own.any()
+            found[row] = not is_own.any() and not self._is_withheld(row, columns[texts[row]])
         return found
+
+    def _is_withheld(self, row: int, at: NDArray[np.intp]) -> bool:
+        """Test whether a row has marks, some of them again, and a name below that of its column."""
+        beside = np.setdiff1d(np.arange(self.grid.shape[1]), at)
+        is_named = bool((self.grid.filled[[max(row - 1, 0), row]][:, beside]).all(axis=0).any())
+        is_marked = bool(self.marks[row, at].all())
+        return row > 0 and is_named and is_marked and len({*self.grid.codes[row, at]}) < len(at)
 
     def _is_below_words(self, columns: NDArray[np.intp]) -> BoolArray:
         """Find rows below one that has words over most columns of numbers: no title, no header."""

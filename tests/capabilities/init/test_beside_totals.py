@@ -136,3 +136,14 @@ def test_a_total_that_two_tables_print_has_the_parts_that_are_said() -> None:
     found = _intervals(f"Table 1\n{ages}\nTable 2\n{ways}", *said)
     assert len(found) == 20
     assert (1, 12) in found  # of Ashton, by car; all thirteen but for one on foot
+
+
+@pytest.mark.parametrize("mark", ["c", "x", "*"])
+def test_a_first_place_that_is_withheld_whole_is_no_header(mark: str) -> None:
+    text = f"School,Pupils,Girls,Boys\nAshby,{mark},{mark},{mark}\nBirch,20,12,8\nCarr,40,22,18\n"
+    assert _intervals(text + "All,69,38,31\n") == [(4, 4), (5, 5), (9, 9)]
+
+
+def test_a_second_row_of_headers_may_repeat_one_letter() -> None:
+    text = ",Pupils,Girls,Boys\nSchool,n,n,n\nBirch,20,*,*\nCarr,40,22,18\nAll,60,34,26\n"
+    assert _intervals(text) == [(8, 8), (12, 12)]
