@@ -7,7 +7,6 @@ whole are values of one feature, and two groups that add up to one whole are two
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,8 +15,15 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.arrays import FloatArray
-from recon_cli.capabilities.init.names import canonical, usual_name
+from recon_cli.capabilities.init.label_words import (
+    are_apart,
+    crossing,
+    ends_in_note,
+    shared,
+    without_ends,
+)
+from recon_cli.capabilities.init.line_numbers import FEWEST_BITS, LineNumbers
+from recon_cli.capabilities.init.names import canonical
 from recon_cli.capabilities.init.spans import called, do_overlap, is_filled, steps_of
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
@@ -32,16 +38,10 @@ Path = tuple[str, ...]
 #: Feature, by its place → the places of its values.
 Values = Mapping[int, frozenset[int]]
 
-#: Lines whose numbers agree by a smaller chance than one in two to this power are one.
-_FEWEST_BITS: Final = 10.0
-_DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d([-/]\d\d)?")
 #: Lines on either side of one that may be its parts.
 _MOST_INNER: Final = 8
 #: A word with the mark of a footnote.
 _NOTED: Final = re.compile(r"[^\W\d_]{2}\d{1,2}$")
-#: No age is above.
-_OLDEST: Final = 120
-_SEPARATORS: Final = " -–—:,;/|\u00a0"
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,7 @@ class _Builder:
         self.said = said
         self.base = base
         self.at = {line: i for i, line in enumerate(self.lines)}
+        self.numbers = LineNumbers(block, self.at, base)
         self.lattice = Lattice.of([each for each in sums if self._may_be_sum(each)], labels)
         self.doubts: list[str] = []
         self.features: list[DraftedFeature] = []
@@ -170,7 +171,7 @@ class _Builder:
 
     def structure(self) -> Structure:
         for line, whole in self.said.inner.items():
-            if not self._exceeds(whole, [line]):
+            if not self.numbers.exceeds(whole, [line]):
                 own, of = (" ".join(self.labels[each]) for each in (line, whole))
                 raise SourceError(f"--sum '{of} = {own} + ...': {own!r} is more somewhere")
         for top in self._tops():
@@ -195,7 +196,7 @@ class _Builder:
         """Test whether somebody says a sum, or no age is in two of its parts."""
         paths = [self.labels[part] for part in each.of if self.labels.get(part)]
         spans = [interval(path[-1]) for path in paths if path[:-1] == paths[0][:-1]]
-        ages = [span for span in spans if span is not None and not _is_noted(span)]
+        ages = [span for span in spans if span is not None and not ends_in_note(span)]
         return each.support.is_said or len(ages) < len(each.of) or not do_overlap(ages)
 
     # --- features of the sums ---------------------------------------------------------------
@@ -345,7 +346,7 @@ class _Builder:
         found: dict[int, int] = {}
         for line in some:
             own = {*self.labels.get(line, ())}
-            able = [each for each in others if self._exceeds(each, [line])]
+            able = [each for each in others if self.numbers.exceeds(each, [line])]
             if able:
                 found[line] = max(able, key=lambda at: len(own & {*self.labels.get(at, ())}))
                 before = [each for each in able if self.at[each] < self.at[line]]
@@ -383,7 +384,9 @@ class _Builder:
         for each in (own for feature in self.lattice.features for own in feature.sums):
             last = max(self.at[line] for line in (each.line, *each.of))
             every = {line: part for line, part in before.items() if part in each.of}
-            behind = {line: part for line, part in every.items() if self._exceeds(part, [line])}
+            behind = {
+                line: part for line, part in every.items() if self.numbers.exceeds(part, [line])
+            }
             inner = {line: part for line, part in behind.items() if self.at[line] < last}
             found |= behind if inner else {}
             if behind and not inner and behind == every:
@@ -399,7 +402,7 @@ class _Builder:
         others = [line for line in heads if line != largest]
         words = without_ends(shared([self.labels[line] for line in heads], ())[1])
         is_apart = set(heads) <= self.said.apart or are_apart(words)
-        if not is_apart and self._exceeds(largest, others):
+        if not is_apart and self.numbers.exceeds(largest, others):
             return self._below_largest(heads, largest, words)
         inside = [] if is_apart else self._inside_totals(heads)
         heads = [line for line in heads if line not in inside]
@@ -470,29 +473,21 @@ class _Builder:
                 for stop in range(at + 1, min(len(heads), at + _MOST_INNER) + 1)
                 if stop - start > 2
             ]
-            able = [own for own in found if not said & {*own} and self._may_add_up(total, own)]
+            able = [
+                own for own in found if not said & {*own} and self.numbers.may_add_up(total, own)
+            ]
             if able:
                 group = self.labels[total][:-1]
                 near = [own for own in able if all(self.labels[i][:-1] == group for i in own)]
                 yield ((total, *max(near or able, key=len)),)
 
-    def _may_add_up(self, total: int, parts: Sequence[int]) -> bool:
-        """Test whether lines may add up to another; a position with one star at most tells."""
-        block = self.block.take(
-            np.array([self.at[line] for line in (total, *parts)]),
-            np.arange(self.block.low.shape[1]),
-        )
-        slack = (self.base - 1) * (len(parts) + 1)
-        low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
-        fits = (low <= block.high[0] + slack) & (high >= block.low[0] - slack)
-        telling = (block.known.sum(axis=0) >= len(parts)) & (block.high[0] > 0)
-        return bool(fits.all() and telling.any())
-
     def _inside_totals(self, heads: Sequence[int]) -> list[int]:
         """Return lines that may be some of others beside them, which a word says are totals."""
         totals = [line for line in heads if says(" ".join(self.labels[line]), Sense.TOTAL)]
         others = [line for line in heads if line not in totals]
-        return [line for line in others if any(self._exceeds(each, [line]) for each in totals)]
+        return [
+            line for line in others if any(self.numbers.exceeds(each, [line]) for each in totals)
+        ]
 
     def _groups_of_one_sum(self, heads: list[int]) -> list[list[int]]:
         """Lines beside each other whose sums are the same in all positions; all of them if none.
@@ -514,22 +509,9 @@ class _Builder:
                 if (np.abs(low[start:stop].sum(axis=0) - whole) <= slack).all():
                     groups.append(heads[start:stop])
                     start = stop
-            if start == len(heads) and len(groups) > 1 and bits >= _FEWEST_BITS:
+            if start == len(heads) and len(groups) > 1 and bits >= FEWEST_BITS:
                 return groups
         return [heads]
-
-    def _exceeds(self, largest: int, others: Sequence[int]) -> bool:
-        """Test whether a line is nowhere less than others where both are told, or may be."""
-        block, at = self.block, self.at[largest]
-        if not block.low.shape[1]:
-            return False
-        for line in others:
-            own = self.at[line]
-            both = block.known[at] & block.known[own]
-            most = block.low[at] if both.any() else block.high[at]
-            if (block.low[own] > most)[both if both.any() else slice(None)].any():
-                return False
-        return True
 
     def _is_some(self, line: int) -> bool:
         """Whether the user, or a header, says that a line counts some of the people of another."""
@@ -540,33 +522,26 @@ class _Builder:
     def _is_whole(self, line: int, heads: Sequence[int]) -> bool:
         """Test whether a word calls a line the total, and it is nowhere less than others."""
         is_total = says(" ".join(self.labels.get(line, ())), Sense.TOTAL)
-        return is_total and self._exceeds(line, [each for each in heads if each != line])
+        return is_total and self.numbers.exceeds(line, [each for each in heads if each != line])
 
     def _without_equals(self, heads: list[int]) -> list[int]:
         """Leave lines out that have the numbers of another: they have its values, too."""
         kept: list[int] = []
         for line in heads:
-            same = next((each for each in kept if self._are_equal(each, line)), None)
+            called = {each for each in (*kept, line) if is_total(" ".join(self.labels[each][-1:]))}
+            same = next(
+                (
+                    each
+                    for each in kept
+                    if self.numbers.are_equal(each, line, are_totals={each, line} <= called)
+                ),
+                None,
+            )
             if same is None:
                 kept.append(line)
             else:
                 self.equals[line] = same
         return kept
-
-    def _are_equal(self, one: int, other: int) -> bool:
-        """Test whether two lines have the same numbers, within rounding, and hardly by chance."""
-        a, b = self.at[one], self.at[other]
-        both = self.block.known[a] & self.block.known[b]
-        first: FloatArray = self.block.low[a][both]
-        second: FloatArray = self.block.low[b][both]
-        if int(both.sum()) < 2 or len(np.unique(first)) < 2:
-            return False
-        # Two roundings of one number are less than two bases apart.
-        slack = 2 * (self.base - 1)
-        bits = np.log2((1 + np.maximum(first, 0)) / (1 + 2 * slack)).clip(0).sum()
-        are_totals = all(is_total(" ".join(self.labels[each][-1:])) for each in (one, other))
-        is_told = bits >= _FEWEST_BITS or are_totals
-        return bool((np.abs(first - second) <= slack).all()) and is_told
 
     def _below(self, line: int) -> Iterator[int]:
         """Return a line, and all that are parts of it, and of its parts."""
@@ -632,7 +607,7 @@ class _Builder:
         spans = {line: span for line in heads if (span := interval(words[line][-1])) is not None}
         # Of "Under 183" beside "18 and over3" the last digit is a footnote's.
         is_noted = any(_NOTED.search(word) for path in self.labels.values() for word in path)
-        is_old = any(map(_is_noted, spans.values()))
+        is_old = any(map(ends_in_note, spans.values()))
         number, known = self._ages_of(whole) if {heads[line] for line in spans} == {()} else (0, [])
         if not spans or len(spans) + len(known) < 2 or is_noted or is_old:
             return []
@@ -643,10 +618,10 @@ class _Builder:
         told = self._in_steps(whole, number, within[len(spans) :])
         every = told | ages
         if not all(
-            self._exceeds(outer, [inner])
+            self.numbers.exceeds(outer, [inner])
             for inner, outer in itertools.permutations(every, 2)
             if every[inner] < every[outer]
-        ) or not all(self._has_room(line, own, told) for line, own in ages.items()):
+        ) or not all(self.numbers.have_room(line, own, told) for line, own in ages.items()):
             return []
         if known:
             self._cut(number, steps, within[len(spans) :])
@@ -686,21 +661,6 @@ class _Builder:
             for line, own in self.values.items()
             if steps and number in own and {k: v for k, v in own.items() if k != number} == base
         }
-
-    def _has_room(
-        self, line: int, steps: frozenset[int], told: Mapping[int, frozenset[int]]
-    ) -> bool:
-        """Test whether a line has room for all that are in it, and in all that meet it."""
-        values = told.values()
-        single = [at for at, own in told.items() if not any(other < own for other in values)]
-        inner = [at for at in single if told[at] <= steps]
-        outer = [at for at in single if told[at] & steps]
-        block, at = self.block, self.at[line]
-        slack = (self.base - 1) * (len(outer) + 1)
-        least = block.low[[self.at[other] for other in inner]].sum(axis=0)
-        most = block.high[[self.at[other] for other in outer]].sum(axis=0)
-        is_met = not outer or bool((most + slack >= block.low[at]).all())
-        return is_met and bool((least <= block.high[at] + slack).all())
 
     def _cut(self, number: int, ages: Sequence[Interval], steps: Sequence[frozenset[int]]) -> None:
         """Cut the values of a feature into ages, of which each was some."""
@@ -765,100 +725,3 @@ class _Builder:
                 own = self.values.setdefault(each, {})
                 before = own.get(number, frozenset())
                 own[number] = before | {i}
-
-
-def are_apart(labels: Sequence[str]) -> bool:
-    """Tell whether labels are of kinds that exclude each other by what they say.
-
-    These are ages, dates, and the sexes.
-
-    Example:
-        >>> are_apart(["0-4", "5+"]), are_apart(["2022", "2023"]), are_apart(["Ill", "Poor"])
-        (True, True, False)
-    """
-    if len(set(labels)) < len(labels):
-        return False
-    spans = [span for label in labels if (span := interval(label)) is not None]
-    if len(spans) == len(labels) and do_overlap(spans):
-        return False
-    dates = [found[0] for label in labels if (found := _DATE.search(label))]
-    return bool(usual_name(labels)) or len(set(dates)) == len(labels)
-
-
-def _is_noted(span: Interval) -> bool:
-    """Test whether no age is in a span: its last digit is a footnote's."""
-    return max(span[0], span[1] or 0) > _OLDEST
-
-
-def crossing(paths: Sequence[Path], whole: Path) -> list[tuple[str, ...]] | None:
-    """Return the words of labels one by one where these are every combination of them.
-
-    Returns:
-        For each word of a label the words of all labels; None where they are no combinations.
-
-    Example:
-        >>> crossing([("Boys", "0-4"), ("Boys", "5+"), ("Girls", "0-4"), ("Girls", "5+")], ("All",))
-        [('Boys', 'Boys', 'Girls', 'Girls'), ('0-4', '5+', '0-4', '5+')]
-    """
-    own = [tuple(word for word in path if word not in whole) for path in paths]
-    if len({len(words) for words in own}) > 1 or len(own[0]) < 2 or len(set(own)) < len(own):
-        return None
-    groups = [tuple(words) for words in zip(*own, strict=True)]
-    sizes = [len(set(words)) for words in groups]
-    if min(sizes) < 2 or math.prod(sizes) != len(own):
-        return None
-    return groups
-
-
-def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
-    """Tell what labels have in common beside their whole, and what tells each of them apart.
-
-    Args:
-        whole: The label of what they are parts of.
-
-    Example:
-        >>> shared([("Sex", "Girls"), ("Sex", "Boys")], ("All pupils",))
-        ('Sex', ['Girls', 'Boys'])
-        >>> shared([("Aged 16-24 - Males",), ("Aged 16-24 - Females",)], ("Aged 16-24 - Total",))
-        ('', ['Males', 'Females'])
-    """
-    own = [[word for word in path if word not in whole] or list(path[-1:]) for path in paths]
-    common: list[str] = []
-    while all(len(words) > 1 for words in own) and len({words[0] for words in own}) == 1:
-        common.append(own[0][0])
-        own = [words[1:] for words in own]
-    while all(len(words) > 1 for words in own) and len({words[-1] for words in own}) == 1:
-        own = [words[:-1] for words in own]
-    joined = [" ".join(words) for words in own]
-    name = common[-1] if common else ""
-    if len(whole) and len(joined) > 1:
-        usual, short = usual_name(joined), without_ends(joined)
-        # "Year 7" says what 7 is, and so does "Level 7".
-        name = name or (usual if usual_name(short) != usual else "")
-        if not name and not usual and all(label.isdigit() for label in short):
-            name = joined[0].removesuffix(short[0]).strip(_SEPARATORS)
-            name = "" if says(name, Sense.UNIT) else name
-        joined = short
-    if len(set(joined)) < len(joined):
-        joined = [" ".join(path) for path in paths]
-    if len(set(joined)) < len(joined):
-        joined = [f"{label} {i}" for i, label in enumerate(joined, start=1)]
-    return name, joined
-
-
-def without_ends(labels: list[str]) -> list[str]:
-    """Return labels without the words with which all of them begin, or end.
-
-    Example:
-        >>> without_ends(["Persons 0-9", "Persons 10+"])
-        ['0-9', '10+']
-    """
-    words = [re.split(r"\s+", label) for label in labels]
-    first = last = 0
-    while all(len(own) > first + 1 for own in words) and len({own[first] for own in words}) == 1:
-        first += 1
-    kept = [own[first:] for own in words]
-    while all(len(own) > last + 1 for own in kept) and len({own[-1 - last] for own in kept}) == 1:
-        last += 1
-    found = [" ".join(own[: len(own) - last]).strip(_SEPARATORS) for own in kept]
-    return found if all(found) and len(set(found)) == len(labels) else labels

@@ -1,0 +1,88 @@
+"""Numbers of the lines of a table: what they allow lines to be of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from recon_cli.arrays import FloatArray
+from recon_cli.sources.read.intervals import Intervals
+
+#: Lines whose numbers agree by a smaller chance than one in two to this power are one.
+FEWEST_BITS: Final = 10.0
+
+
+@dataclass(frozen=True)
+class LineNumbers:
+    """The numbers of some lines.
+
+    Attributes:
+        block: Lines by positions.
+        at: Line → its place in the block.
+        base: What numbers are rounded to.
+    """
+
+    block: Intervals
+    at: Mapping[int, int]
+    base: int
+
+    def exceeds(self, largest: int, others: Sequence[int]) -> bool:
+        """Test whether a line is nowhere less than others where both are told, or may be."""
+        block, at = self.block, self.at[largest]
+        if not block.low.shape[1]:
+            return False
+        for line in others:
+            own = self.at[line]
+            both = block.known[at] & block.known[own]
+            most = block.low[at] if both.any() else block.high[at]
+            if (block.low[own] > most)[both if both.any() else slice(None)].any():
+                return False
+        return True
+
+    def may_add_up(self, total: int, parts: Sequence[int]) -> bool:
+        """Test whether lines may add up to another; a position with one star at most tells."""
+        block = self.block.take(
+            np.array([self.at[line] for line in (total, *parts)]),
+            np.arange(self.block.low.shape[1]),
+        )
+        slack = (self.base - 1) * (len(parts) + 1)
+        low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
+        fits = (low <= block.high[0] + slack) & (high >= block.low[0] - slack)
+        telling = (block.known.sum(axis=0) >= len(parts)) & (block.high[0] > 0)
+        return bool(fits.all() and telling.any())
+
+    def are_equal(self, one: int, other: int, *, are_totals: bool) -> bool:
+        """Test whether two lines have the same numbers, within rounding, and hardly by chance.
+
+        Args:
+            are_totals: Whether words call both a total, which no number need bear out.
+        """
+        a, b = self.at[one], self.at[other]
+        both = self.block.known[a] & self.block.known[b]
+        first: FloatArray = self.block.low[a][both]
+        second: FloatArray = self.block.low[b][both]
+        if int(both.sum()) < 2 or len(np.unique(first)) < 2:
+            return False
+        # Two roundings of one number are less than two bases apart.
+        slack = 2 * (self.base - 1)
+        bits = np.log2((1 + np.maximum(first, 0)) / (1 + 2 * slack)).clip(0).sum()
+        is_told = bits >= FEWEST_BITS or are_totals
+        return bool((np.abs(first - second) <= slack).all()) and is_told
+
+    def have_room(
+        self, line: int, steps: frozenset[int], told: Mapping[int, frozenset[int]]
+    ) -> bool:
+        """Test whether a line has room for all that are in it, and in all that meet it."""
+        values = told.values()
+        single = [at for at, own in told.items() if not any(other < own for other in values)]
+        inner = [at for at in single if told[at] <= steps]
+        outer = [at for at in single if told[at] & steps]
+        block, at = self.block, self.at[line]
+        slack = (self.base - 1) * (len(outer) + 1)
+        least = block.low[[self.at[other] for other in inner]].sum(axis=0)
+        most = block.high[[self.at[other] for other in outer]].sum(axis=0)
+        is_met = not outer or bool((most + slack >= block.low[at]).all())
+        return is_met and bool((least <= block.high[at] + slack).all())
