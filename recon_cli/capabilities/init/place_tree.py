@@ -33,11 +33,13 @@ class Overfull:
     Attributes:
         sums: Part → the rows below it that it may be the sum of.
         beside: Parts without which the others add up.
+        divisions: Parts that follow each other, each time all of its people.
     """
 
     whole: str
     sums: Mapping[str, tuple[str, ...]]
     beside: tuple[str, ...] = ()
+    divisions: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,19 @@ class _List:
                 names[whole],
                 {names[e.total]: tuple(names[i] for i in e.parts) for e in found},
                 tuple(beside),
+                tuple(tuple(names[i] for i in own) for own in self._cut(numbers, whole, parts)),
             )
+
+    def _cut(self, numbers: Intervals, whole: int, parts: Sequence[int]) -> Sequence[Sequence[int]]:
+        """Return the one way to cut parts into some that each may be all of a place."""
+        ways: list[list[list[Sequence[int]]]] = [[[]], *([] for _ in parts)]
+        for stop in range(_FEWEST, len(parts) + 1) if len(parts) <= _MOST else ():
+            for start in range(stop - _FEWEST + 1):
+                own = parts[start:stop]
+                if ways[start] and fits(numbers, whole, own, self.base):
+                    ways[stop] += [[*way, own] for way in ways[start][:_FEWEST]]
+        found = [way for way in ways[-1] if len(way) > 1]
+        return found[0] if len(found) == 1 else ()
 
 
 @dataclass

@@ -195,11 +195,17 @@ def ask_percentages(header: str, values: Sequence[str]) -> Question | None:
 def ask_overfull(each: Overfull) -> Question:
     """Ask which parts of a place are parts of others, where they add up to more than it has."""
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
+    answers = {said: flag("sum", said) for said in sums}
+    for own in each.divisions:
+        others = [part for division in each.divisions if division != own for part in division]
+        shown = " and ".join(map(repr, own))
+        answers[f"it is of {shown}: leave the others out"] = flag("leave-out", *others)
+    answers |= {
+        f"{part!r} is not in it: leave it out": flag("leave-out", part) for part in each.beside
+    }
     return Question(
         f"the places that {each.whole!r} is of add up to more than it: some are parts of others",
-        {said: flag("sum", said) for said in sums}
-        | {f"{part!r} is not in it: leave it out": flag("leave-out", part) for part in each.beside}
-        | {"it is of none": flag("apart", each.whole)},
+        answers | {"it is of none": flag("apart", each.whole)},
     )
 
 

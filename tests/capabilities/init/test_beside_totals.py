@@ -147,3 +147,13 @@ def test_a_first_place_that_is_withheld_whole_is_no_header(mark: str) -> None:
 def test_a_second_row_of_headers_may_repeat_one_letter() -> None:
     text = ",Pupils,Girls,Boys\nSchool,n,n,n\nBirch,20,*,*\nCarr,40,22,18\nAll,60,34,26\n"
     assert _intervals(text) == [(8, 8), (12, 12)]
+
+
+def test_places_that_are_divided_twice_are_read_by_one_division() -> None:
+    towns = "Area,Total,Boys,Girls\nAshby,20,*,*\nBirch,31,15,16\nCarr,22,12,10\nDale,40,18,22\n"
+    wholes = "North,51,24,27\nSouth,62,30,32\nUrban,42,21,21\nRural,71,33,38\nCounty,113,54,59\n"
+    said = "--leave-out", "Urban", "--leave-out", "Rural"
+    assert f"{' '.join(said)} it is of 'North' and 'South'" in " ".join(
+        _asked(towns + wholes).split()
+    )
+    assert _intervals(towns + wholes, *said) == [(9, 9), (11, 11)]
