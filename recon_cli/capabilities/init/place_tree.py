@@ -22,6 +22,8 @@ from recon_cli.sources.read.row_labels import PART_OF
 _FEWEST_WITHHELD = 2
 #: One of so many places beside another has to be told, or nothing is known of their sum.
 _FEWEST_TOLD = 4
+#: Choices that a question lists.
+_MOST_WAYS = 3
 #: Rows below one that may be its parts.
 _FEWEST, _MOST = 2, 40
 
@@ -69,6 +71,18 @@ class Possible:
     whole: str
     others: tuple[str, ...]
     has_parts: bool
+
+
+@dataclass(frozen=True)
+class PossibleSum:
+    """A place within others that may be the sum of places beside all these: too few numbers tell.
+
+    Attributes:
+        parts: The places that follow each other and may be its parts, each a choice.
+    """
+
+    whole: str
+    parts: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -203,6 +217,29 @@ class _List:
                 if is_told and fits(numbers, whole, [*own, *others], self.base):
                     yield Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
                     break
+
+    def possible_sums(self, paths: Sequence[Path]) -> Iterator[PossibleSum]:
+        """Yield the places without parts that loose ones may be the parts of, by some number."""
+        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
+        inner = {*above.values()}
+        loose = [i for i in range(len(paths)) if i not in above and i not in inner]
+        starts = [at for at in range(len(loose)) if not at or loose[at] != loose[at - 1] + 1]
+        runs = [loose[a:b] for a, b in itertools.pairwise([*starts, len(loose)])]
+        texts = [PART_OF.join(path) for path in paths]
+        for whole in sorted({*above} - inner - self.apart) if numbers.low.shape[1] else ():
+            told = numbers.known[whole] & (numbers.low[whole] > 0)
+            found = [
+                run[first:stop]
+                for run in runs
+                for first, stop in itertools.combinations(range(len(run) + 1), 2)
+                if stop - first >= _FEWEST
+                and (self.base == 1 or stop - first == len(run))  # rounding allows too many
+                and (numbers.known[run[first:stop]].all(axis=0) & told).any()
+                and fits(numbers, whole, run[first:stop], self.base)
+            ]
+            if found:
+                ways = tuple(tuple(texts[i] for i in own) for own in found[:_MOST_WAYS])
+                yield PossibleSum(texts[whole], ways)
 
     def second_divisions(self, paths: Sequence[Path]) -> Iterator[Division]:
         """Yield the places that have parts, and that those beside them may add up to again."""
@@ -389,6 +426,11 @@ class PlaceTree:
         """Yield the places that all others of a table may be parts of, as far as numbers go."""
         for paths, own in self.lists.items():
             yield from own.possible(paths)
+
+    def possible_sums(self) -> Iterator[PossibleSum]:
+        """Yield the places that loose ones beside all others may be the parts of."""
+        for paths, own in self.lists.items():
+            yield from own.possible_sums(paths)
 
     def sums_of_printed(self) -> Iterator[SumOfPrinted]:
         """Yield the places whose printed parts add up to them without what is withheld."""

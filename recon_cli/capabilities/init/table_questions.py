@@ -14,6 +14,7 @@ from recon_cli.capabilities.init.place_tree import (
     Division,
     Overfull,
     Possible,
+    PossibleSum,
     SumOfPrinted,
 )
 from recon_cli.capabilities.init.tables import TableFile
@@ -221,6 +222,24 @@ def ask_possible(each: Possible) -> Question:
     return Question(
         f"{said}: too few numbers tell, none forbids it; is it so?",
         {"yes": flag("total", each.whole), "no": flag("apart", *no)},
+    )
+
+
+def ask_possible_sum(each: PossibleSum) -> Question:
+    """Ask whether places beside all others are the parts of one of these.
+
+    Example:
+        >>> print(ask_possible_sum(PossibleSum("North", (("Ashby", "Birch"),))).answers)
+        {"'Ashby' + 'Birch'": "--sum 'North = Ashby + Birch'", 'no others': '--apart North'}
+    """
+    ways = {
+        " + ".join(map(repr, own)): flag("sum", f"{each.whole} = {' + '.join(own)}")
+        for own in each.parts
+    }
+    return Question(
+        f"{each.whole!r} may be {', or '.join(ways)}: too few numbers tell, none forbids it; is it "
+        "so?",
+        ways | {"no others": flag("apart", each.whole)},
     )
 
 
