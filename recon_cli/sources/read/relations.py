@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -48,6 +49,10 @@ class Kind(StrEnum):
     COUNT = "count"
     STATISTIC = "statistic"
     UNRELATED = "unrelated"
+
+
+#: The end of a number that is printed with decimals, and whole.
+_WHOLE_DECIMAL: Final = re.compile(r"\d[.,]0+\s*$")
 
 
 @dataclass(frozen=True)
@@ -273,9 +278,16 @@ class _Table:
 
     @cached_property
     def fractional(self) -> BoolArray:
-        """Return numbers that are no counts, by themselves."""
-        own = (self.grid.decimals[self.at] > 0) | self.grid.percents[self.at]
-        found: BoolArray = self.known & (own | (self.numbers < 0))
+        """Return numbers that are no counts, by themselves.
+
+        *50.0* may be a count that a program wrote so, but not beside *58.7*.
+        """
+        own = self.grid.decimals[self.at] > 0
+        unique, inverse = self.grid.coded(self.at)
+        ends = np.array([_WHOLE_DECIMAL.search(text) is not None for text in unique], dtype=bool)
+        own |= ends[inverse] & own.any(axis=0)
+        own |= self.grid.percents[self.at] | (self.numbers < 0)
+        found: BoolArray = self.known & own
         return found
 
     @cached_property

@@ -273,3 +273,18 @@ def test_two_configs_of_one_file_have_each_its_own_folder() -> None:
         yaml.safe_load(Path(name).read_text())["work"] for name in ("recon.yaml", "second.yaml")
     ]
     assert works == ["work/office", "work/second"]
+
+
+def test_percentages_of_a_long_file_some_of_them_whole_are_no_counts() -> None:
+    rows = ["Area,Group,Count,Percent"]
+    for area, *counts in (
+        ("Ashby", 40, 20, 16, 4),
+        ("Birch", 46, 27, 2, 17),
+        ("Elm", 41, 3, 18, 20),
+    ):
+        for group, number in zip(("All", "Alpha", "Beta", "Gamma"), counts, strict=True):
+            shown = "*" if number < 4 else number
+            rows.append(f"{area},{group},{shown},{100 * number / counts[0]:.1f}")
+    Path("groups.csv").write_text("\n".join(rows) + "\n")
+    shown = " ".join(recon("init", "groups.csv", "--total", "All").stdout.split())
+    assert "not used 12 numbers: 'Percent' of groups.csv" in shown
