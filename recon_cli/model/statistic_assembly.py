@@ -40,25 +40,42 @@ class PlaceRows:
 
 @dataclass(frozen=True)
 class MostPeople:
-    """The rows of counts, to bound the people of histogram cells."""
+    """Bounds of the people of histogram cells, by sums that counts bound.
+
+    Attributes:
+        by_cell: Sparse (sums × cells), nonnegative.
+        most: People of each sum.
+        of_cell: People of each cell.
+    """
 
     by_cell: sparse.csc_array
     most: IntArray
+    of_cell: IntArray
 
     @classmethod
-    def of(cls, rows: LinearConstraints) -> MostPeople:
-        return cls(sparse.csc_array(rows.A), rows.most)
+    def of(cls, rows: LinearConstraints, upper: IntArray | None = None) -> MostPeople:
+        """Read rows of counts; others, with negative coefficients, bound no sum of people.
+
+        Args:
+            upper: For each cell the most people, where that is known; else by one row of each.
+        """
+        A = rows.A
+        is_sum = np.minimum.reduceat(np.append(A.data >= 0, True), A.indptr[:-1])
+        sums = np.flatnonzero(is_sum & (np.diff(A.indptr) > 0))
+        inside, most = sparse.csr_array(A[sums]), rows.most[sums]
+        if upper is None:
+            upper = np.full(A.shape[1], OPEN)
+            entries = inside.tocoo()
+            np.minimum.at(upper, entries.col, most[entries.row])
+        return cls(sparse.csc_array(inside), most, upper)
 
     def among(self, cells: IntArray) -> int:
-        """Return how many people some cells have at most: by a row of all, or by one of each."""
+        """Return how many people some cells have at most: by a row of all, or each by itself."""
         inside = sparse.csr_array(self.by_cell[:, cells])
         of_all = self.most[np.diff(inside.indptr) == len(cells)]
         if len(of_all) and of_all.min() < OPEN:
             return int(of_all.min())
-        entries = inside.tocoo()
-        each = np.full(len(cells), OPEN)
-        np.minimum.at(each, entries.col, self.most[entries.row])
-        return int(each.sum())
+        return int(self.of_cell[cells].sum())
 
 
 @dataclass(frozen=True)

@@ -193,6 +193,7 @@ def join_statistics(
     known: KnownCounts,
     is_whole: BoolArray,
     vectors: Vectors | None = None,
+    upper: IntArray | None = None,
 ) -> JoinedRows:
     """Join the statistics of a batch to the rows of its counts.
 
@@ -204,6 +205,7 @@ def join_statistics(
         known: What counts say of sets of cells.
         is_whole: For each unit whether all its possible people are candidates, and bounded.
         vectors: Where candidates are no histogram cells: those that a statistic is about.
+        upper: For each candidate the most people, where that is known better than by single rows.
 
     Raises:
         SolverError: Nothing bounds the people of a statistic.
@@ -226,7 +228,7 @@ def join_statistics(
     ]
     main = next((each.of for each in found if each.of.kind == "mean"), None)
     width = len(candidates.unit)
-    most = MostPeople.of(rows)
+    most = MostPeople.of(rows, upper)
     summed = np.zeros(len(candidates.unit), dtype=np.int64)
     if main is not None:
         summed = measured_cells(plan.grain, main, candidates).values

@@ -31,7 +31,7 @@ from recon_cli.model.strata import (
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 BATCH = 4096
 #: The same where counts are intervals: of all margins two ends are dense then.
-_INTERVAL_BATCH = 256
+INTERVAL_BATCH = 256
 #: Candidates of a unit, in the mean of its region, up to which they are listed rather than held as
 #: dense arrays, where counts are intervals.
 MOST_LISTED = 300
@@ -165,7 +165,7 @@ def build_systems(
         SolverError: There are more.
     """
     if counts.intervals is not None:
-        batch = min(batch, _INTERVAL_BATCH)
+        batch = min(batch, INTERVAL_BATCH)
         if not whole_regions:
             yield from _listed_units(plan, counts, slice(0, len(counts.units)), batch)
             return
@@ -173,7 +173,7 @@ def build_systems(
         yield build_system(plan, counts, units, most_listed, must_list=must_list)
 
 
-def whole_regions_of(counts: PartitionCounts, batch: int = _INTERVAL_BATCH) -> Iterator[slice]:
+def whole_regions_of(counts: PartitionCounts, batch: int = INTERVAL_BATCH) -> Iterator[slice]:
     """Yield units in batches of whole regions; only one large region exceeds the batch size."""
     ends = np.append(np.flatnonzero(np.diff(counts.region)) + 1, len(counts.units)).tolist()
     first = last = 0

@@ -175,7 +175,10 @@ def pump(
 
 
 def solve_nested(
-    program: IntegerProgram, levels: Sequence[Sequence[IntArray]], seed: int
+    program: IntegerProgram,
+    levels: Sequence[Sequence[IntArray]],
+    seed: int,
+    effort: Effort | None = None,
 ) -> ProgramSolution:
     """Find any solution of a program whose rows nest, block by block, as `solve_program` does.
 
@@ -186,6 +189,7 @@ def solve_nested(
     Args:
         levels: From fine to coarse, the blocks of each level, each its variables, rising.
         seed: Seed of random costs.
+        effort: For `solve_within`, where blocks are not enough; None for `solve_program`.
     """
     values, elapsed = program.lower.copy(), 0.0
     random, view = np.random.default_rng(seed), BlockView.of(program)
@@ -198,7 +202,7 @@ def solve_nested(
             values[columns] = near.values if len(near.values) else values[columns]
     if program.is_feasible(values):
         return ProgramSolution(Feasibility.SOLVED, values, elapsed)
-    return solve_program(program, seed)
+    return solve_program(program, seed) if effort is None else solve_within(program, effort)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from recon_cli.capabilities.reconstruct.cliques import (
     CliqueForm,
     CliqueSystem,
     PublishedRows,
-    nested_blocks,
 )
+from recon_cli.capabilities.reconstruct.region_blocks import nested_blocks
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, SignedBounds, propagate_signed
 from recon_cli.model.components import Component, split_components
@@ -152,7 +152,7 @@ def _propagated(
     if not counts.is_listed[counts.units[batch]].all():
         return None
     system = CliqueSystem.of(form, counts, batch).tightened(counts, batch)
-    if system is None or not system.published:
+    if system is None or not system.published or not system.says_all:
         return None
     bounds = propagate_signed(system.rows, system.ceiling)
     is_open = bounds.upper >= OPEN

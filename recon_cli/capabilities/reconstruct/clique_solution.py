@@ -3,7 +3,7 @@
 The published counts and their likelihood depend on clique tables alone. The likeliest tables are
 the solution of an integer program of a fraction of the size; people are built from them afterwards.
 If tables are too wide, totals are open or statements contradict each other, this method finds
-nothing, and columns of the joint histogram are priced instead.
+nothing, and columns of the joint histogram are priced instead, or, with printed statistics, listed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem, glue, nested_blocks
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem
+from recon_cli.capabilities.reconstruct.glued_people import glue
 from recon_cli.capabilities.reconstruct.least_cost import least_cost
 from recon_cli.capabilities.reconstruct.priced import PricedSolution
 from recon_cli.capabilities.reconstruct.priced_rows import kinds_of_nodes
+from recon_cli.capabilities.reconstruct.region_blocks import nested_blocks
 from recon_cli.capabilities.reconstruct.row_costs import RECORD, RowCosts, cost_program, row_costs
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import SignedBounds, propagate_signed
@@ -25,6 +27,7 @@ from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.program import (
     IntegerProgram,
     LinearConstraints,
+    activity_bounds,
     connected_parts,
     connected_subset,
 )
@@ -36,10 +39,73 @@ from recon_cli.solve.feasibility import Feasibility, solve_nested
 _LIMIT = 10.0
 
 
+@dataclass(frozen=True)
+class CliqueRegion:
+    """The clique tables of one region, between the bounds that propagation leaves."""
+
+    counts: PartitionCounts
+    region: slice
+    system: CliqueSystem
+    bounds: SignedBounds
+
+    @classmethod
+    def of(cls, form: CliqueForm, counts: PartitionCounts, region: slice) -> CliqueRegion | None:
+        """Prepare a region; return None where columns have to be priced, or kinds listed.
+
+        Args:
+            form: Narrow cliques of the plan.
+            region: The units of a whole region.
+        """
+        if not form.can_hold(region.stop - region.start):
+            return None
+        system = CliqueSystem.of(form, counts, region).tightened(counts, region)
+        if system is None or not system.published:
+            return None
+        bounds = propagate_signed(system.rows, system.ceiling)
+        is_open = (bounds.upper == OPEN).any() and not bounds.conflict.any()
+        return None if is_open else cls(counts, region, system, bounds)
+
+    def solve(self, seed: int, *, is_likely: bool, limit: float | None = None) -> CliqueTables:
+        """Find clique tables, at least cost if that can be proven.
+
+        Args:
+            seed: Seed of the solvers.
+            limit: Deterministic seconds of each engine for any tables; None for as many as needed.
+        """
+        if self.bounds.conflict.any():
+            return CliqueTables.unknown(Feasibility.INFEASIBLE, self)
+        if not self.bounds.free.any():
+            only = np.ones(len(self.system.units), dtype=bool)
+            return CliqueTables(Feasibility.SOLVED, np.empty(0, dtype=np.int64), only, 0.0)
+        return _likeliest(self, seed) if is_likely else _any(self, seed, limit)
+
+    def people(self, found: CliqueTables, seed: int) -> PricedSolution:
+        """Combine clique tables into people.
+
+        Args:
+            seed: Seed of the combination.
+        """
+        system, number = self.system, len(self.system.units)
+        values = self.bounds.lower.copy()
+        values[self.bounds.free] = found.free
+        unit, people = glue(system.form, system.tables(values), generator(seed, "glue"))
+        sizes = system.form.plan.grain.sizes
+        code = np.ravel_multi_index(tuple(people.T.astype(np.int64)), sizes)
+        placed, copies = np.unique(np.stack([unit, code]), axis=1, return_counts=True)
+        return PricedSolution(
+            unit=placed[0],
+            cell=placed[1],
+            people=copies.astype(np.int64),
+            is_solved=np.ones(number, dtype=bool),
+            is_least=found.is_least,
+            deterministic_time=np.full(number, found.seconds / number),
+        )
+
+
 def solve_by_cliques(
     form: CliqueForm, counts: PartitionCounts, region: slice, seed: int, *, is_likely: bool
 ) -> PricedSolution | None:
-    """Solve one region, at least cost if that can be proven.
+    """Solve one region of counts alone, at least cost if that can be proven.
 
     Args:
         form: Narrow cliques of the plan.
@@ -49,38 +115,11 @@ def solve_by_cliques(
     Returns:
         None where columns have to be priced.
     """
-    number = region.stop - region.start
-    if not form.can_hold(number):
+    prepared = CliqueRegion.of(form, counts, region)
+    if prepared is None:
         return None
-    system = CliqueSystem.of(form, counts, region).tightened(counts, region)
-    if system is None or not system.published:
-        return None
-    bounds = propagate_signed(system.rows, system.ceiling)
-    if bounds.conflict.any() or (bounds.upper == OPEN).any():
-        return None
-    found = (
-        _likeliest(system, bounds, counts, seed)
-        if is_likely
-        else _any(
-            system, bounds, nested_blocks(counts.lying_in(region), system.unit[bounds.free]), seed
-        )
-    )
-    if found is None:
-        return None
-    tables = bounds.lower.copy()
-    tables[bounds.free] = found.free
-    unit, people = glue(form, tables.reshape(number, form.width), generator(seed, "glue"))
-    sizes = form.plan.grain.sizes
-    code = np.ravel_multi_index(tuple(people.T.astype(np.int64)), sizes)
-    placed, copies = np.unique(np.stack([unit, code]), axis=1, return_counts=True)
-    return PricedSolution(
-        unit=placed[0],
-        cell=placed[1],
-        people=copies.astype(np.int64),
-        is_solved=np.ones(number, dtype=bool),
-        is_least=found.is_least,
-        deterministic_time=np.full(number, found.seconds / number),
-    )
+    found = prepared.solve(seed, is_likely=is_likely)
+    return prepared.people(found, seed) if found.outcome is Feasibility.SOLVED else None
 
 
 def _free_rows(system: CliqueSystem, bounds: SignedBounds) -> tuple[sparse.csr_array, IntArray]:
@@ -91,46 +130,59 @@ def _free_rows(system: CliqueSystem, bounds: SignedBounds) -> tuple[sparse.csr_a
 
 
 @dataclass(frozen=True)
-class _Tables:
-    """A solution.
+class CliqueTables:
+    """The outcome for a region.
 
     Attributes:
-        free: Values of the cells that propagation leaves open.
+        free: Values of the columns that propagation leaves open; empty without a solution.
         is_least: For each unit whether no solution costs less.
         seconds: Deterministic, of the engines.
     """
 
+    outcome: Feasibility
     free: IntArray
     is_least: BoolArray
     seconds: float
 
+    @classmethod
+    def unknown(
+        cls, outcome: Feasibility, region: CliqueRegion, seconds: float = 0.0
+    ) -> CliqueTables:
+        """Return an outcome without tables."""
+        nothing = np.zeros(len(region.system.units), dtype=bool)
+        return cls(outcome, np.empty(0, dtype=np.int64), nothing, seconds)
 
-def _any(
-    system: CliqueSystem, bounds: SignedBounds, blocks: tuple[tuple[IntArray, ...], ...], seed: int
-) -> _Tables | None:
+
+def _any(region: CliqueRegion, seed: int, limit: float | None) -> CliqueTables:
+    system, bounds = region.system, region.bounds
     A, fixed = _free_rows(system, bounds)
-    constraints = LinearConstraints(A, system.rows.least - fixed, system.rows.most - fixed)
     ends = bounds.lower[bounds.free], bounds.upper[bounds.free]
-    found = solve_nested(IntegerProgram(constraints, *ends), blocks, seed)
-    if found.outcome is not Feasibility.SOLVED:
-        return None
+    # A row without upper end gets what its cells at most come to.
+    _, highest = activity_bounds(A, *ends)
+    least, most = system.rows.least - fixed, system.rows.most - fixed
+    most = np.where(system.rows.most < OPEN, most, np.maximum(highest, least))
+    program = IntegerProgram(LinearConstraints(A, least, most), *ends)
+    lying_in = region.counts.lying_in(region.region)
+    blocks = nested_blocks(lying_in, system.unit[bounds.free])
+    effort = None if limit is None else Effort(seed, limit)
+    found = solve_nested(program, blocks, seed, effort)
     nothing = np.zeros(len(system.units), dtype=bool)
-    return _Tables(found.values, nothing, found.deterministic_time)
+    return CliqueTables(found.outcome, found.values, nothing, found.deterministic_time)
 
 
-def _likeliest(
-    system: CliqueSystem, bounds: SignedBounds, counts: PartitionCounts, seed: int
-) -> _Tables | None:
+def _likeliest(region: CliqueRegion, seed: int) -> CliqueTables:
     """Find the solution that makes the published counts likeliest: Eq. (likely)."""
+    system, bounds = region.system, region.bounds
     A, fixed = _free_rows(system, bounds)
     nothing = np.zeros(A.shape[0], dtype=np.int64)
     ends = bounds.lower[bounds.free], bounds.upper[bounds.free]
-    rows = _row_costs(system, counts).less(fixed)
+    rows = _row_costs(system, region.counts).less(fixed)
     costs = cost_program(A, *ends, rows, short=nothing, over=nothing)
     # A record is in one cell of the first clique.
-    of_cell = np.where(np.arange(system.form.width) < system.form.first[1], RECORD, 0)
+    of_column = np.zeros(len(system.unit), dtype=np.int64)
+    of_column[system.people.reshape(len(system.units), -1)[:, : system.form.first[1]]] = RECORD
     cost = costs.cost.copy()
-    cost[: costs.columns] = np.tile(of_cell, len(system.units))[bounds.free]
+    cost[: costs.columns] = of_column[bounds.free]
     unit = system.unit[bounds.free]
     values = np.zeros(len(cost), dtype=np.int64)
     is_least, seconds = np.ones(len(system.units), dtype=bool), 0.0
@@ -141,10 +193,10 @@ def _likeliest(
         found = least_cost(inside, cost[columns], Effort(seed, _LIMIT))
         seconds += found.deterministic_time
         if not len(found.values):
-            return None
+            return CliqueTables.unknown(Feasibility.UNDECIDED, region, seconds)
         values[columns] = found.values
         is_least[unit[columns[columns < costs.columns]]] &= found.is_least
-    return _Tables(values[: costs.columns], is_least, seconds)
+    return CliqueTables(Feasibility.SOLVED, values[: costs.columns], is_least, seconds)
 
 
 def _row_costs(system: CliqueSystem, counts: PartitionCounts) -> RowCosts:

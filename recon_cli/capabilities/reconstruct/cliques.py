@@ -12,7 +12,6 @@ See *clique* in docs/glossary.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -23,6 +22,7 @@ from scipy import sparse
 from recon_cli.arrays import AtomArray, BoolArray, Int32Array, IntArray
 from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree, Separator
 from recon_cli.frames import OPEN
+from recon_cli.model.bounds import SignedBounds, propagate_signed
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import enumerate_domain
@@ -35,7 +35,7 @@ from recon_cli.model.statistic_texts import (
     is_inside,
     statistic_of,
 )
-from recon_cli.model.statistics import join_statistics
+from recon_cli.model.statistics import JoinedRows, join_statistics
 from recon_cli.model.strata import find_strata
 from recon_cli.schema import Table
 
@@ -253,8 +253,9 @@ class CliqueSystem:
         units: Row numbers of the units in the partition; their cells follow one another.
         rows: First the separators of every unit, then the published counts with the ends of their
             statements, `OPEN` where there is none; then those of printed statistics.
-        ceiling: Upper bound of each column by structural zeros.
+        ceiling: Upper bound of each column by structural zeros; 1 of choices.
         unit: The place of the unit of each column.
+        joined: The rows of counts and printed statistics; None where nothing is printed.
     """
 
     form: CliqueForm
@@ -263,6 +264,7 @@ class CliqueSystem:
     published: tuple[PublishedRows, ...]
     ceiling: IntArray
     unit: IntArray
+    joined: JoinedRows | None = None
 
     @classmethod
     def of(cls, form: CliqueForm, counts: PartitionCounts, batch: slice) -> CliqueSystem:
@@ -299,8 +301,7 @@ class CliqueSystem:
         """Tighten the system by the margins of each geounit, and add what statistics print.
 
         Returns:
-            None if the margins contradict each other, or if people who meet the rows of some
-            statistic may print another text.
+            None if the margins contradict each other, or if there is a statistic of nobody.
         """
         if counts.intervals is None:
             return None
@@ -320,9 +321,10 @@ class CliqueSystem:
         """Add the rows of printed statistics, over sums of cells that no row tells apart.
 
         Returns:
-            None if people who meet the rows of some text may print another one, or choose.
+            None if there is a statistic of nobody.
         """
         form, rows, units = self.form, self.rows, len(self.units)
+        has_choices = counts.statistics is not None and counts.statistics.middle != "all"
         atoms = np.tile(form.cells.atoms, (units, 1))
         joined = join_statistics(
             form.plan,
@@ -335,80 +337,47 @@ class CliqueSystem:
             known=KnownCounts.of_rows([rows]),
             is_whole=np.ones(units, dtype=bool),
             vectors=form.vectors,
+            upper=propagate_signed(rows, self.ceiling).upper if has_choices else None,
         )
-        if not joined.is_exact or len(joined.choices):
+        if len(joined.suspects):
             return None
         columns = joined.columns
         ceiling = np.full(len(columns.unit), OPEN, dtype=np.int64)
         ceiling[joined.people[self.ceiling == 0]] = 0
-        return replace(self, rows=columns.rows, unit=columns.unit, ceiling=ceiling)
+        ceiling[joined.choices] = 1
+        return replace(self, rows=columns.rows, unit=columns.unit, ceiling=ceiling, joined=joined)
+
+    @property
+    def says_all(self) -> bool:
+        """Report whether people who meet the rows print the same, without a choice among rows."""
+        return self.joined is None or (self.joined.is_exact and not len(self.joined.choices))
+
+    @property
+    def has_many_choices(self) -> bool:
+        """Report whether a choice among pairs of middle values is not worth a search."""
+        return self.joined is not None and self.joined.has_many_choices
+
+    @property
+    def people(self) -> IntArray:
+        """Return the column of the people of each cell."""
+        return np.arange(len(self.unit)) if self.joined is None else self.joined.people
+
+    def tables(self, values: IntArray) -> IntArray:
+        """Return (units × cells) clique tables, from values of the columns."""
+        people = values if self.joined is None else self.joined.placed(values)
+        return people.reshape(len(self.units), self.form.width)
+
+    def bounds_of_cells(self, bounds: SignedBounds) -> tuple[IntArray, IntArray]:
+        """Return (units × cells) least and most people, from bounds of the columns."""
+        people, shape = self.people, (len(self.units), self.form.width)
+        is_alone = np.bincount(people)[people] == 1
+        lower = np.where(is_alone, bounds.lower[people], 0)
+        return lower.reshape(shape), bounds.upper[people].reshape(shape)
 
     @property
     def separators(self) -> int:
         """Return the number of separator rows."""
         return self.form.agreement.shape[0] * len(self.units)
-
-
-#: A neighbourhood is worth a program of its own where the region is so many times as large.
-_LESS: Final = 30
-
-
-def nested_blocks(lying_in: Sequence[IntArray], unit: IntArray) -> tuple[tuple[IntArray, ...], ...]:
-    """Return the columns of each unit, of each geounit that contains it, and all columns.
-
-    Where geounits overlap nobody can be moved within one alone: there the blocks are
-    `neighbourhoods`, and all columns.
-
-    Args:
-        lying_in: For each level the geounit of each unit, negative for none.
-        unit: For each column the place of its unit.
-    """
-    everything = (np.arange(len(unit)),)
-    places: list[IntArray] = []
-    for of_unit in lying_in:
-        # A unit in no geounit of a level is one by itself.
-        label = np.where(of_unit < 0, -1 - np.arange(len(of_unit)), of_unit)
-        values, at = np.unique(label, return_inverse=True)
-        if len(values) > 1 and not any(np.array_equal(at, each) for each in places):
-            places.append(at)
-    crossing = [at for at in places if any(_cross(at, other) for other in places)]
-    if crossing:
-        around = neighbourhoods(crossing, unit)
-        return (around, everything) if around else (everything,)
-    levels: list[tuple[IntArray, ...]] = []
-    for of_unit in places:
-        values, at = np.unique(of_unit[unit], return_inverse=True)
-        if len(values) == 1 or (levels and len(values) == len(levels[-1])):
-            continue
-        order = np.argsort(at.ravel(), kind="stable")
-        levels.append(tuple(np.split(order, np.cumsum(np.bincount(at.ravel()))[:-1])))
-    return (*levels, everything)
-
-
-def _cross(at: IntArray, other: IntArray) -> bool:
-    """Test whether two partitions of the same units cross: neither is finer."""
-    pairs = len(np.unique(np.stack([at, other]), axis=1).T)
-    return pairs > max(len(np.unique(at)), len(np.unique(other)))
-
-
-def neighbourhoods(crossing: Sequence[IntArray], unit: IntArray) -> tuple[IntArray, ...]:
-    """Return the columns of each area of the coarsest system, with all areas that intersect it.
-
-    Args:
-        crossing: For each system the area of each unit.
-        unit: For each column the place of its unit.
-
-    Returns:
-        Nothing where they would be no small part of everything.
-    """
-    coarsest = min(crossing, key=lambda at: len(np.unique(at)))
-    found = []
-    for area in np.unique(coarsest):
-        inside = coarsest == area
-        around = np.logical_or.reduce([np.isin(at, np.unique(at[inside])) for at in crossing])
-        found.append(np.flatnonzero(around[unit]))
-    sizes = np.array([len(columns) for columns in found])
-    return tuple(found) if sizes.mean() * _LESS < len(unit) else ()
 
 
 def _stated(
@@ -457,53 +426,3 @@ class _Block:
         column = inside[:, None] * width + entries.col
         places = (each.ravel().astype(np.int32) for each in (row, column))
         return cls(np.tile(entries.data, len(inside)), *places)
-
-
-def glue(
-    form: CliqueForm, tables: IntArray, rng: np.random.Generator
-) -> tuple[IntArray, AtomArray]:
-    """Build people whose histogram has given clique tables as its margins.
-
-    People of adjacent cliques with the same separator values are paired at random.
-
-    Args:
-        tables: (units × cells) whole numbers, none below 0.
-        rng: Decides who is paired.
-
-    Returns:
-        For each person the unit's place, rising, and (people × features) atom indices.
-
-    Raises:
-        ValueError: Tables do not agree on a separator.
-    """
-    unit, atoms = _expanded(form, tables, 0)
-    people = np.zeros((len(unit), len(form.plan.grain.sizes)), dtype=np.int16)
-    people[:, list(form.tree.cliques[0])] = atoms
-    for separator in form.tree.separators:
-        clique = form.tree.cliques[separator.clique]
-        other_unit, other = _expanded(form, tables, separator.clique)
-        shared = list(separator.features)
-        ours = _shuffled(rng, unit, people[:, shared])
-        theirs = _shuffled(rng, other_unit, other[:, [clique.index(f) for f in shared]])
-        agrees = len(ours) == len(theirs)
-        if agrees:
-            agrees = np.array_equal(unit[ours], other_unit[theirs]) and np.array_equal(
-                people[ours][:, shared], other[theirs][:, [clique.index(f) for f in shared]]
-            )
-        if not agrees:
-            raise ValueError("clique tables do not agree on what they share")
-        people[ours[:, None], np.array(clique, dtype=np.int64)] = other[theirs]
-    return unit, people
-
-
-def _expanded(form: CliqueForm, tables: IntArray, clique: int) -> tuple[IntArray, AtomArray]:
-    """Return a row for each person: the unit, and the atoms of a clique's features."""
-    table = tables[:, form.first[clique] : form.first[clique + 1]]
-    unit, cell = np.divmod(np.repeat(np.arange(table.size), table.ravel()), table.shape[1])
-    return unit, form.atoms[clique][cell]
-
-
-def _shuffled(rng: np.random.Generator, unit: IntArray, shared: AtomArray) -> IntArray:
-    """Return an order by unit and shared values, random among equals."""
-    keys = np.column_stack([rng.random(len(unit)), shared, unit])
-    return np.lexsort(keys.T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,7 +27,11 @@ from recon_cli.capabilities.reconstruct.person_records import (
     histogram_resolved,
     person_records,
 )
-from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_printed, solve_system
+from recon_cli.capabilities.reconstruct.printed_solution import (
+    solve_printed,
+    solve_printed_over_cliques,
+)
+from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_system
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.capabilities.reconstruct.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.coverage import Coverage
@@ -35,7 +40,13 @@ from recon_cli.frames import ShownBySize, is_place
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan
-from recon_cli.model.system import BATCH, MOST_LISTED, build_systems
+from recon_cli.model.system import (
+    BATCH,
+    INTERVAL_BATCH,
+    MOST_LISTED,
+    build_system,
+    whole_regions_of,
+)
 from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -157,35 +168,94 @@ def reconstruct_plan(
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
     is_likely &= counts.intervals is not None
-    most_listed, batch = None, BATCH
-    if counts.statistics is not None:
-        is_likely, batch = False, 1  # single values are listed, one region after the other
-    elif counts.intervals is not None:
-        # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
-        most_listed = 0 if is_likely or CliqueForm.of(plan).is_narrow else MOST_LISTED
-    for system in build_systems(plan, counts, batch, most_listed=most_listed):
+    solve = partial(
+        _solve_batch,
+        plan,
+        published,
+        counts,
+        form=_narrow_form(plan, counts),
+        seed=seed,
+        quarantine=quarantine,
+        is_likely=is_likely,
+        study=study,
+    )
+    for batch in whole_regions_of(counts, _batch_size(counts)):
         progress = ProgressSoFar(on_progress)
-        solved = solve_system(
-            plan,
-            published,
-            counts,
-            system,
-            seed=seed,
-            quarantine=quarantine,
-            is_likely=is_likely,
-            study=study,
-            on_progress=progress.add,
-        )
-        if system.joined is not None and not system.joined.is_exact:
-            solved = solve_printed(plan, published, counts, solved, seed=seed)
+        solved = solve(batch, on_progress=progress.add)
         records = person_records(plan, counts, solved, seed, within)
         microdata.append(records)
         units = _unit_records(plan, counts, solved, is_likely=is_likely)
         blocks.append(units)
-        progress.tell(len(system.units), len(records), count_statuses(units))
+        progress.tell(len(solved.system.units), len(records), count_statuses(units))
     if not blocks:
         return Reconstruction(_no_records(plan), _unit_schema(plan).to_frame())
     return Reconstruction(pl.concat(microdata), pl.concat(blocks))
+
+
+def _narrow_form(plan: Plan, counts: PartitionCounts) -> CliqueForm | None:
+    """Return the clique form, if counts are intervals and it is small."""
+    form = None if counts.intervals is None else CliqueForm.of(plan)
+    return form if form is not None and form.is_narrow else None
+
+
+def _batch_size(counts: PartitionCounts) -> int:
+    """Return the number of units that are solved together, if no region has more."""
+    if counts.statistics is not None:
+        return 1  # single values may have to be listed, one region after the other
+    return BATCH if counts.intervals is None else INTERVAL_BATCH
+
+
+def _solve_batch(
+    plan: Plan,
+    published: Publication,
+    counts: PartitionCounts,
+    batch: slice,
+    *,
+    form: CliqueForm | None,
+    seed: int,
+    quarantine: Quarantine,
+    is_likely: bool,
+    study: StudyProgram | None,
+    on_progress: OnProgress,
+) -> BatchSolution:
+    """Solve some whole regions; one, where statistics are printed.
+
+    Args:
+        form: Narrow cliques of the plan; None where there are none.
+    """
+    most_listed = None
+    if counts.statistics is not None:
+        if form is not None and not quarantine.is_active:
+            found = solve_printed_over_cliques(
+                plan,
+                published,
+                counts,
+                batch,
+                form,
+                seed=seed,
+                quarantine=quarantine,
+                is_likely=is_likely,
+            )
+            if found is not None:
+                return found
+    elif counts.intervals is not None:
+        # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
+        most_listed = 0 if is_likely or form is not None else MOST_LISTED
+    system = build_system(plan, counts, batch, most_listed)
+    solved = solve_system(
+        plan,
+        published,
+        counts,
+        system,
+        seed=seed,
+        quarantine=quarantine,
+        is_likely=is_likely,
+        study=study,
+        on_progress=on_progress,
+    )
+    if system.is_printed_exactly:
+        return solved
+    return solve_printed(plan, published, counts, solved, seed=seed)
 
 
 def _no_records(plan: Plan) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.placed import placed
-from recon_cli.model.program import IntegerProgram, LinearConstraints
+from recon_cli.model.program import IntegerProgram, LinearConstraints, activity_bounds
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 
 #: What each record costs, in 1/`SCALE`: of solutions that are about as likely, the one with the
@@ -171,7 +171,8 @@ def cost_program(
     limit = int(A.sum(axis=0).max(initial=0)) * int(upper.sum()) + int(-rows.most.min(initial=0))
     room = np.full(len(beyond), max(limit, 0))
     # No more people than the columns hold can be above the likeliest count of their row.
-    highest = np.maximum(A @ upper - rows.likeliest, 0)[rows.row]
+    _, most = activity_bounds(A, lower, upper)
+    highest = np.maximum(most - rows.likeliest, 0)[rows.row]
     width = np.where(rows.width < OPEN, rows.width, highest)
     return CostProgram(
         program=IntegerProgram(

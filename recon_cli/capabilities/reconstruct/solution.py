@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.quarantine import NO_QUARANTINE, BatchQuarantine, Quarantine
+from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
 from recon_cli.capabilities.reconstruct.clique_solution import solve_by_cliques
 from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.reconstruct.contradictions import contradiction
@@ -23,14 +23,14 @@ from recon_cli.capabilities.reconstruct.known_batch import encode_incumbent, err
 from recon_cli.capabilities.reconstruct.priced import PricedSolution, solve_priced
 from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
-from recon_cli.errors import ContradictionError, SolverError
+from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
-from recon_cli.model.system import System, build_system
+from recon_cli.model.system import System
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import bits
@@ -139,45 +139,6 @@ def solve_system(
     if system.is_listed.all():
         return listed
     return _DenseRegions(batch, listed, is_likely, on_progress).solved()
-
-
-def solve_printed(
-    plan: Plan,
-    published: Publication,
-    counts: PartitionCounts,
-    solved: BatchSolution,
-    *,
-    seed: int,
-) -> BatchSolution:
-    """Find people who print the same statistics, where rows admit others, too.
-
-    Args:
-        solved: A solution of rows that everybody meets who prints the same; what is certain of
-            that is kept.
-
-    Raises:
-        SolverError: None were found.
-    """
-    units = solved.system.units
-    first = int(np.flatnonzero(counts.units == units[0])[0])
-    batch = slice(first, first + len(units))
-    for chosen in counts.attempts():
-        system = build_system(plan, chosen, batch)
-        if system.joined is None or system.joined.has_many_choices:
-            continue
-        try:
-            found = solve_system(
-                plan, published, chosen, system, seed=seed, quarantine=NO_QUARANTINE
-            )
-        except ContradictionError:
-            continue
-        if not found.unsolved.any():
-            return replace(solved, people=found.people)
-    geoid = counts.geoids[int(units[0])]
-    raise SolverError(
-        f"{plan.release.geography.unit.name} {geoid}: no people were found who print all medians "
-        "and quantiles of its region; declare their `definition`, or take these tables out"
-    )
 
 
 def solution_of_records(

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.reconstruct.clique_solution import CliqueRegion
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.errors import ContradictionError
 from recon_cli.model.components import split_components
 from recon_cli.model.counts import PartitionCounts, StatisticTexts
@@ -48,7 +51,7 @@ def statistic_contradiction(
     rows = texts.at(np.concatenate(counts.lying_in(asked.batch)))
     if rows.is_empty() or not asked.fits(rows.clear()):
         return None
-    alone = [row for row in rows.iter_slices(1) if not asked.fits(row)]
+    alone = asked.alone(rows)
     if alone:
         told = "; ".join(asked.told(row, row.clear()) for row in alone[:_SHOWN])
         more = f"; and {len(alone) - _SHOWN} more" if len(alone) > _SHOWN else ""
@@ -75,9 +78,20 @@ class _Region:
     texts: StatisticTexts
     batch: slice
 
+    @cached_property
+    def form(self) -> CliqueForm | None:
+        """Return the clique form, if it is small."""
+        form = None if self.counts.intervals is None else CliqueForm.of(self.plan)
+        return form if form is not None and form.is_narrow else None
+
     def fits(self, rows: pl.DataFrame) -> bool:
         """Test whether anybody has all counts and prints some statistics, as far as is known."""
         given = replace(self.counts, statistics=replace(self.texts, frame=rows))
+        form = self.form
+        tables = None if form is None else CliqueRegion.of(form, given, self.batch)
+        if tables is not None:
+            found = tables.solve(digest_seed(0, "statistics"), is_likely=False)
+            return found.outcome is not Feasibility.INFEASIBLE
         system = build_system(self.plan, given, self.batch)
         if len(system.suspects):
             return False
@@ -90,13 +104,30 @@ class _Region:
                 return False
         return True
 
+    def alone(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
+        """Return the statistics that contradict the counts, each by itself, a row each.
+
+        Of statistics that fit together, none does.
+        """
+        if self.fits(rows):
+            return []
+        if rows.height == 1:
+            return [rows]
+        half = rows.height // 2
+        return [*self.alone(rows[:half]), *self.alone(rows[half:])]
+
     def least_set(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return some statistics that contradict the counts, each of which is needed for that."""
-        for row in rows.iter_slices(1):
-            fewer = _without(rows, row)
-            if not self.fits(fewer):
-                rows = fewer
-        return rows
+        least = rows.clear()
+        while rows.height and self.fits(least):
+            # The first that is needed: with all from the next on, and what is kept, they fit.
+            start, end = 0, rows.height
+            while end - start > 1:
+                middle = (start + end) // 2
+                is_enough = not self.fits(pl.concat([least, rows[middle:]]))
+                start, end = (middle, end) if is_enough else (start, middle)
+            least, rows = pl.concat([least, rows[start : start + 1]]), rows[start + 1 :]
+        return least
 
     def told(self, row: pl.DataFrame, others: pl.DataFrame) -> str:
         """Describe a statistic and the nearest texts that would fit beside others."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.ask.quarantine import BatchQuarantine
-from recon_cli.capabilities.reconstruct.cliques import nested_blocks
+from recon_cli.capabilities.reconstruct.region_blocks import nested_blocks
 from recon_cli.capabilities.solvar.distance import (
     DIAMETER,
     FROM_INCUMBENT,

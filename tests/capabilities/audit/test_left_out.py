@@ -135,7 +135,7 @@ def test_every_count_of_a_unit_that_areas_cut_equals_enumeration(
         raise
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "recon_cli.capabilities.reconstruct.cliques._LESS", 0 if neighbourhoods else 30
+            "recon_cli.capabilities.reconstruct.region_blocks._LESS", 0 if neighbourhoods else 30
         )
         audit = recon.audit_counts(release, published, ask=(unit,))
     of_unit = audit.filter(level=unit)

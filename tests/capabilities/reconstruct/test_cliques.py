@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import recon_cli as recon
 from recon_cli.arrays import IntArray
-from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem, glue
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem
+from recon_cli.capabilities.reconstruct.glued_people import glue
 from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree, Separator
 from recon_cli.model.bounds import propagate_signed
 from recon_cli.model.counts import PartitionCounts, arrange_counts
