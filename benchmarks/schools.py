@@ -3,8 +3,9 @@
 Made-up schools, ten to a district (`benchmarks.office.publication`), are suppressed below 5 by
 `recon protect suppress`, and the audit decides every suppressed count from what is published.
 Districts' sums are published; with ``--national`` those of all districts, too, which make one
-region of the country. With ``--shares`` percentages are printed beside the stars of a rule, and
-the audit decides what both give away. CPU seconds are of whole commands with all workers.
+region of the country. With ``--shares`` percentages are printed beside the stars of a rule, the
+audit decides what both give away, and people are reconstructed who have and print them; the same
+counts without percentages are beside that. CPU seconds are of whole commands with all workers.
 """
 
 from __future__ import annotations
@@ -87,13 +88,19 @@ def _costs(schools: int, costs: dict[str, Cost]) -> Record:
 
 
 def measure_shares(schools: int, folder: Path, *, is_national: bool) -> Record:
-    """Audit some schools with percentages beside their stars: what it takes, and what it finds."""
+    """Audit and reconstruct some schools with percentages beside their stars.
+
+    Returns:
+        What it takes, also of the counts alone, and what the audit finds.
+    """
     office = replace(SCHOOLS, units=schools, is_national=is_national, shares=SHARES)
-    made = write(office, folder)
-    costs = {
-        name: recon(name, "-c", folder / "recon.yaml", "--workers", "1")
-        for name in ("ingest", "audit")
-    }
+    made, alone = write(office, folder), folder / "alone"
+    write(replace(office, shares=()), alone)
+    costs: dict[str, Cost] = {}
+    for config, end in ((folder / "recon.yaml", ""), (alone / "recon.yaml", "_alone")):
+        config.write_text(f"{config.read_text()}reconstruct: {{seed: 1}}\n")
+        for name in ("ingest", "audit", "reconstruct", "verify"):
+            costs[name + end] = recon(name, "-c", config, "--workers", "1")
     found = pl.read_parquet(folder / "work" / "audit" / "**" / "*.parquet")
     counts_alone = pl.col("least_without") == pl.col("greatest_without")
     statuses = dict(found["status"].value_counts().sort("status").iter_rows())

@@ -6,7 +6,7 @@ Nothing here is shared with the rows that records were found by.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -59,45 +59,75 @@ def compare_statistics(
     rows = published.statistics.with_columns(level=levels)
     for (level,), of_level in rows.group_by("level", maintain_order=True):
         where = geography.by_name[str(level)].enclosing(records[place])
-        here = records.with_columns(_place=where).partition_by("_place", as_dict=True)
-        nobody = records.clear()
+        here = records.with_columns(_place=where)
+        counted: dict[tuple[str, int], _Counted] = {}
         for geoid, name, number, text in of_level.drop("level").iter_rows():
-            table = release.statistic_by_name[name]
             law = published.protection.printing(name, str(level), text)
             if not isinstance(law, Printed):
                 continue
-            people = here.get((geoid,), nobody)
-            at = table, table.cells[number - 1]
-            agrees, found = _agrees(release, at, people, law, text)
+            if (name, number) not in counted:
+                table = release.statistic_by_name[name]
+                counted[name, number] = _Counted.of(release, table, table.cells[number - 1], here)
+            agrees, found = counted[name, number].agrees(geoid, law, text)
             if not agrees:
                 others.append(OtherStatistic(geoid, str(level), name, number, text, found))
     return published.statistics.height, tuple(others)
 
 
-def _agrees(
-    release: Release, at: tuple[Table, Cell], people: pl.DataFrame, law: Printed, text: str
-) -> tuple[bool, str]:
-    """Return whether people may print a text of a table's cell, and what they have."""
-    table, cell = at
-    of = table.statistic
-    if of is None:
-        raise ValueError(f"table {table.name} has counts")
-    base = people.filter(_counts(release, of.based(cell.masks)))
-    if text == law.no_base:
-        return base.is_empty(), str(base.height)
-    if base.is_empty():
-        return False, ""
-    if of.feature is None:
-        part = people.filter(_counts(release, of.counted(cell.masks))).height
-        return _one(Fraction(part, base.height) * of.times, law, text)
-    feature = release.features[of.feature]
-    number = dict(zip(feature.values, of.values, strict=True))
-    values = sorted(number[value] for value in base[feature.name].to_list())
-    if of.kind == "mean":
-        return _one(sum(values, Fraction(0)) / len(values), law, text)
-    possible = list(_possible(of, values, law, text))
-    shown = ", ".join(f"{float(value):g}" for value in possible[:3])
-    return any(prints(value, law, text) for value in possible), shown
+@dataclass(frozen=True)
+class _Counted:
+    """The people whom a statistic is of, by place.
+
+    Attributes:
+        base: Of how many people.
+        part: How many of these, or of others, it counts.
+        values: The values of the people of the base, where it is of numbers.
+        number: The number of each value.
+    """
+
+    statistic: Statistic
+    base: Mapping[str, int]
+    part: Mapping[str, int]
+    values: Mapping[str, pl.Series]
+    number: Mapping[int | str, Fraction]
+
+    @classmethod
+    def of(cls, release: Release, table: Table, cell: Cell, records: pl.DataFrame) -> _Counted:
+        """Count the records of a cell of a table by their column ``_place``."""
+        of = table.statistic
+        if of is None:
+            raise ValueError(f"table {table.name} has counts")
+        based = records.filter(_counts(release, of.based(cell.masks)))
+        base, part = _numbers(based), dict[str, int]()
+        if of.feature is None:
+            part = _numbers(records.filter(_counts(release, of.counted(cell.masks))))
+            return cls(of, base, part, {}, {})
+        feature = release.features[of.feature]
+        number = dict(zip(feature.values, of.values, strict=True))
+        by_place = based.group_by("_place").agg(pl.col(feature.name))
+        values = dict(zip(by_place["_place"], by_place[feature.name], strict=True))
+        return cls(of, base, part, values, number)
+
+    def agrees(self, place: str, law: Printed, text: str) -> tuple[bool, str]:
+        """Return whether the people of a place may print a text, and what they have."""
+        of, base = self.statistic, self.base.get(place, 0)
+        if text == law.no_base:
+            return base == 0, str(base)
+        if base == 0:
+            return False, ""
+        if of.feature is None:
+            return _one(Fraction(self.part.get(place, 0), base) * of.times, law, text)
+        values = sorted(self.number[value] for value in self.values[place].to_list())
+        if of.kind == "mean":
+            return _one(sum(values, Fraction(0)) / len(values), law, text)
+        possible = list(_possible(of, values, law, text))
+        shown = ", ".join(f"{float(value):g}" for value in possible[:3])
+        return any(prints(value, law, text) for value in possible), shown
+
+
+def _numbers(records: pl.DataFrame) -> dict[str, int]:
+    """Return how many records there are by place."""
+    return dict(records.group_by("_place").len().iter_rows())
 
 
 def _one(value: Fraction, law: Printed, text: str) -> tuple[bool, str]:

@@ -90,8 +90,8 @@ class _Region:
         form = self.form
         tables = None if form is None else CliqueRegion.of(form, given, self.batch)
         if tables is not None:
-            found = tables.solve(digest_seed(0, "statistics"), is_likely=False)
-            return found.outcome is not Feasibility.INFEASIBLE
+            solved = tables.solve(digest_seed(0, "statistics"), is_likely=False)
+            return solved.outcome is not Feasibility.INFEASIBLE
         system = build_system(self.plan, given, self.batch)
         if len(system.suspects):
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -52,7 +52,7 @@ families:
     tables: {{RATIO: {{statistic: {{ratio: {{ill: true}}, to: {{age: old}}}}}}}}
 """
 WARDS = parse_release(SCHEMA, source="wards")
-KINDS = [
+KINDS: list[tuple[object, ...]] = [
     kind
     for kind in itertools.product(*(feature.values for feature in WARDS.features))
     if (kind[0], kind[2]) != ("male", "middle")
@@ -87,6 +87,10 @@ def texts_of(number: int) -> dict[People, dict[tuple[str, int], str]]:
     return found
 
 
+def in_order(people: Iterable[Kind]) -> People:
+    return tuple(KINDS[at] for at in sorted(map(KINDS.index, people)))
+
+
 def counts_of(people: People) -> list[int]:
     return [sum(inside(kind) for kind in people) for inside in INSIDE]
 
@@ -111,7 +115,7 @@ class Tiny:
         wards = [
             tuple(KINDS[at] for at in sorted(random.integers(len(KINDS), size=n))) for n in (2, 3)
         ]
-        city = tuple(sorted((*wards[0], *wards[1]), key=KINDS.index))
+        city = in_order((*wards[0], *wards[1]))
         people = {"C1": wards[0], "C2": wards[1], "C": city}
         shown = {place: counts_of(of) for place, of in people.items()}
         if base is not None:
@@ -142,8 +146,8 @@ class Tiny:
         stars = {"suppressed": {"below": 6, "flagged": "may-be-zero"}}
         law = stars if self.base is None else {"rounded": {"base": self.base}}
         names = tuple(table.name for table in WARDS.statistics)
-        laws = (Statement(parse_law(law), ("COUNT",)),)
-        laws += (Statement(parse_law({"printed": {"ties": "half_up"}}), names),)
+        printed = Statement(parse_law({"printed": {"ties": "half_up"}}), names)
+        laws = Statement(parse_law(law), ("COUNT",)), printed
         frame = pl.DataFrame(rows, schema=["geoid", "table", "cell", "count"], orient="row")
         return recon.publish(WARDS, frame, protection=Protection(laws))
 
@@ -154,11 +158,7 @@ class Tiny:
             for place in ("C1", "C2")
         ]
         pairs = itertools.product(*wards)
-        return [
-            (one, other)
-            for one, other in pairs
-            if self.fits("C", tuple(sorted((*one, *other), key=KINDS.index)))
-        ]
+        return [(one, other) for one, other in pairs if self.fits("C", in_order((*one, *other)))]
 
     def fits(self, place: str, people: People) -> bool:
         counts = zip(self.shown[place], counts_of(people), strict=True)
@@ -177,7 +177,7 @@ class Tiny:
 def people_of(records: pl.DataFrame) -> tuple[People, People]:
     names = [feature.name for feature in WARDS.features]
     wards = [records.filter(pl.col("geoid_ward") == place) for place in ("C1", "C2")]
-    one, other = (tuple(sorted(of.select(names).rows(), key=KINDS.index)) for of in wards)
+    one, other = (in_order(of.select(names).rows()) for of in wards)
     return one, other
 
 
