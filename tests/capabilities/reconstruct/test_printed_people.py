@@ -17,7 +17,10 @@ import recon_cli as recon
 from recon_cli.capabilities.reconstruct import question
 from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.tabulate.statistics import print_statistics
-from recon_cli.errors import ContradictionError
+from recon_cli.errors import ContradictionError, SolverError
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.planning import make_interval_plan
+from recon_cli.model.system import build_system
 from recon_cli.publication import Publication
 from recon_cli.schema import parse_release
 from recon_cli.statement import Protection, Statement, parse_law
@@ -266,3 +269,13 @@ def test_the_likeliest_people_are_those_of_enumeration(tables: frozenset[str]) -
             least = min(tiny.cost(people) for people in every)
             assert tiny.cost(mine) == pytest.approx(least, abs=1e-2)
     assert statuses["likely"]
+
+
+def test_arrays_of_all_cells_are_refused_beside_statistics() -> None:
+    """They have no rows of statistics: nothing may be solved over them."""
+    published = Tiny.draw(np.random.default_rng(1), None, TABLES[0]).publication()
+    plan = make_interval_plan(WARDS, WARDS.tables, published.coverage)
+    counts = arrange_counts(plan, published, joins_statistics=True)
+    assert counts.statistics is not None
+    with pytest.raises(SolverError, match="printed statistics need a list"):
+        build_system(plan, counts, slice(0, 2), most_listed=0)
