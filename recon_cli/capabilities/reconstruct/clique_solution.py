@@ -56,7 +56,8 @@ class CliqueRegion:
             form: Narrow cliques of the plan.
             region: The units of a whole region.
         """
-        if not form.can_hold(region.stop - region.start):
+        # Beside statistics nothing else holds as many units.
+        if counts.statistics is None and not form.can_hold(region.stop - region.start):
             return None
         system = CliqueSystem.of(form, counts, region).tightened(counts, region)
         if system is None or not system.published:
