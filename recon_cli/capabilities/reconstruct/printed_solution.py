@@ -63,6 +63,9 @@ def solve_printed_over_cliques(
     """
     number = region.stop - region.start
     system = build_system(plan, replace(counts, statistics=None), region, most_listed=0)
+    texts = counts.statistics
+    if texts is not None and len(texts.at(np.concatenate(counts.lying_in(region)))):
+        system.seen[:, list(statistic_features(plan.release))] = True
     require_room(plan, number)
     bounds = propagate_dense(DenseDomain.of(plan, system.strata, number))
     suspects = np.union1d(system.suspects, bounds.suspects)
@@ -127,13 +130,9 @@ def _placed(
         people[:] = 0
         people[found.unit, found.cell] = found.people
     unit, cell = np.nonzero(people)
-    features = list(statistic_features(plan.release))
-    seen = system.seen.copy()
-    seen[:, features] = True
     nothing = BatchSolution.propagated(system, system.bounds())
     return replace(
         nothing,
-        system=replace(system, seen=seen),
         cells=Candidates(unit, unravel(cell, plan.grain.sizes)),
         people=people[unit, cell],
         lower=bounds.lower[unit, cell].astype(np.int64),
