@@ -372,7 +372,7 @@ class _Drafter:
         self.questions += lines.questions
         self.joined |= lines.joined
         self._ask_unplaced(structure, lines.headers)
-        conditions = self._conditions(structure)
+        conditions = self._conditions(structure, tables=lines.tables)
         of_sheet: dict[str, list[tuple[Part, list[tuple[str, int]]]]] = {}
         for part, own in lines.of_parts():
             of_sheet.setdefault(part.name, []).append((part, own))
@@ -554,7 +554,7 @@ class _Drafter:
         labels = [PART_OF.join(path) for path in paths]
         self._ask_unplaced(down, labels)
         rows = self._conditions(down)
-        across = self._columns_of(group)
+        across = self._columns_of(group, rows.values())
         shown = [i for i in range(len(labels)) if i not in down.unplaced]
         kept = self._each_once(shown, rows, labels)
         each_of = list(zip(group, across, strict=True))
@@ -589,7 +589,9 @@ class _Drafter:
                 )
         return list(first.values())
 
-    def _columns_of(self, group: Sequence[Part]) -> list[list[Condition]]:
+    def _columns_of(
+        self, group: Sequence[Part], crossed: Iterable[Condition]
+    ) -> list[list[Condition]]:
         """Say of each table what its columns of counts are of, beside what the rows are of."""
         headers = {part.column(at) for part in group for at in part.table.counts}
         places = [part.table.sheet_place for part in group]
@@ -612,7 +614,7 @@ class _Drafter:
         self.questions += lines.questions
         self.joined |= lines.joined
         self._ask_unplaced(structure, lines.headers)
-        found = self._conditions(structure)
+        found = self._conditions(structure, crossed, lines.tables)
         told: list[list[Condition]] = []
         for each, own in lines.of_parts():
             shown = [i for _, i in own if i not in structure.unplaced]
@@ -650,12 +652,14 @@ class _Drafter:
             structure = _with_total(replace(structure, doubts=()), values)
             structure = _named(structure, table.headers[at][-1] if table.headers[at] else "")
             self._ask_unplaced(structure, values)
-            found = self._conditions(structure)
+            crossed = [condition for known in meanings for condition in known.values()]
+            found = self._conditions(structure, crossed)
             own = {v: found[i] for v, i in place.items() if i not in structure.unplaced}
             meanings.append(own)
             for value, condition in own.items():
                 self._say(table.header(at), value, condition, part.name)
-        across = self._columns_of([part])[0] if len(table.counts) > 1 else [{}]
+        rows = [condition for known in meanings for condition in known.values()]
+        across = self._columns_of([part], rows)[0] if len(table.counts) > 1 else [{}]
         if len(table.counts) == 1:
             self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
         seen, which = grid.combinations(table.region.body, dimensions)
@@ -703,10 +707,17 @@ class _Drafter:
 
     # --- features and cells -----------------------------------------------------------------
 
-    def _conditions(self, structure: Structure) -> dict[int, Condition]:
+    def _conditions(
+        self,
+        structure: Structure,
+        crossed: Iterable[Condition] = (),
+        tables: Mapping[int, int] | None = None,
+    ) -> dict[int, Condition]:
         """Add the features of a structure to the schema; return what each line counts of them."""
-        self.doubts += structure.doubts
-        return self.features.conditions(structure)
+        found = self.features.conditions(structure, crossed, tables)
+        self.doubts += (*structure.doubts, *self.features.doubts)
+        self.features.doubts.clear()
+        return found
 
     def _table(self, cells: Sequence[Condition], part: Part, places: Sequence[Hashable]) -> None:
         """Add a table; or give the places of a part to the one that has all its cells already."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,11 +24,16 @@ _ANYBODY: Final = "person"
 class Features:
     """The features of a schema in the making: the same for the same labels, in all tables.
 
+    They are two where one table is crossed by both or divides the same people by both, and where
+    headers call them by two names, if words say of no label what it is of.
+
     Attributes:
         known: Each as counts tell it, with its name and the keys of its values.
+        doubts: What could not be told, a sentence each.
     """
 
     known: list[tuple[DraftedFeature, str, tuple[str, ...]]] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
     @property
     def keys(self) -> dict[str, tuple[str, ...]]:
@@ -45,9 +50,21 @@ class Features:
         forms = self.forms
         return {name: forms[name] for name in names} or {_ANYBODY: {"categories": ["counted"]}}
 
-    def conditions(self, structure: Structure) -> dict[int, Condition]:
-        """Add the features of a structure; return what each line counts of them."""
+    def conditions(
+        self,
+        structure: Structure,
+        crossed: Iterable[Condition] = (),
+        tables: Mapping[int, int] | None = None,
+    ) -> dict[int, Condition]:
+        """Add the features of a structure; return what each line counts of them.
+
+        Args:
+            crossed: What lines count that these are crossed with.
+            tables: Line → the number of its table; None where all are of one.
+        """
         names: list[tuple[str, tuple[str, ...]]] = []
+        taken = {name for condition in crossed for name in condition}
+        wholes = [_wholes(structure, number, tables) for number in range(len(structure.features))]
         for number, feature in enumerate(structure.features):
             beside = {
                 other
@@ -56,7 +73,8 @@ class Features:
                 for other in values
                 if other < number
             }
-            names.append(self._add(feature, {names[other][0] for other in beside}))
+            beside |= {o for o in range(number) if not wholes[o].isdisjoint(wholes[number])}
+            names.append(self._add(feature, taken | {names[other][0] for other in beside}))
         found: dict[int, Condition] = {}
         for line, values in structure.values.items():
             condition: dict[str, tuple[str, ...]] = {}
@@ -73,7 +91,8 @@ class Features:
         for known, name, keys in self.known:
             if name not in used and bool(known.rest) == bool(feature.rest):
                 theirs = {canonical(label): i for i, label in enumerate(known.labels)}
-                if set(theirs) == own and len(own) == len(feature.labels):
+                is_same = set(theirs) == own and len(own) == len(feature.labels)
+                if is_same and not self._are_two(known, feature):
                     order = [keys[theirs[canonical(label)]] for label in feature.labels]
                     return name, (*order, *keys[len(known.labels) :])
         keys = _value_keys(feature)
@@ -90,6 +109,32 @@ class Features:
             )
         self.known.append((feature, name, keys))
         return name, keys
+
+    def _are_two(self, one: DraftedFeature, other: DraftedFeature) -> bool:
+        """Test whether features of the same labels are two, by their names; and say so."""
+        names = [canonical(each.name) for each in (one, other)]
+        if not all(names) or names[0] == names[1] or usual_name(one.labels):
+            return False
+        shown = ", ".join(map(repr, one.labels[:4])) + ", …" * (len(one.labels) > 4)
+        self.doubts.append(
+            f"whether {one.name!r} and {other.name!r} are the same, both being {shown}: they are "
+            "taken for two"
+        )
+        return True
+
+
+def _wholes(
+    structure: Structure, number: int, tables: Mapping[int, int] | None
+) -> set[tuple[int, frozenset[tuple[int, frozenset[int]]]]]:
+    """Return what a feature divides: of each table the other values of its lines."""
+    return {
+        (
+            0 if tables is None else tables.get(line, 0),
+            frozenset((other, own) for other, own in values.items() if other != number),
+        )
+        for line, values in structure.values.items()
+        if number in values
+    }
 
 
 def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:

@@ -144,6 +144,11 @@ class Lines:
         """Return how a mapping calls each line."""
         return [line.header for line in self.lines]
 
+    @property
+    def tables(self) -> dict[int, int]:
+        """Map each line to the number of the table that has it, the first of several."""
+        return {i: line.columns[0][0] for i, line in enumerate(self.lines)}
+
     def of_parts(self) -> Iterator[tuple[Part, list[tuple[str, int]]]]:
         """Yield each table with its columns: how a mapping calls each, and its line."""
         for number, part in enumerate(self.parts):
@@ -202,7 +207,7 @@ class Lines:
         parts = {part for each in sums for part in each.of}
         together = {frozenset(each.of) for each in sums}  # and have a total of their own
         heads = [i for i in range(len(self.lines)) if i not in parts]
-        of_part = {i: line.columns[0][0] for i, line in enumerate(self.lines)}
+        of_part = self.tables
         # What another table prints again says nothing more.
         few = range(len(self.lines) if len(self.lines) <= _MOST_LINES else 0)
         first = [i for i in few if not any(self.are_equal(i, other) for other in range(i))]
