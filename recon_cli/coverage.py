@@ -117,7 +117,7 @@ class LeftOut:
 
 def enumerate_left_out(left_out: Iterable[LeftOut]) -> str:
     """List columns in a line, the first few by name."""
-    named = [each.called for each in left_out]
+    named = list(dict.fromkeys(each.called for each in left_out))
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return ", ".join(named[:_NAMED]) + more
 

@@ -256,7 +256,7 @@ def open_sheets(
                     rest.of_file(own),
                 )
                 for number, roles in enumerate(form.read(document, beside, said), start=1)
-                for own in [table_name(name, number)]
+                for own in [table_name(name, roles.table_number or number)]
             ]
     if unknown := sorted(set(mapping.columns_of) - names):
         raise ConfigError(

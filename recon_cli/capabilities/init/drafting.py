@@ -500,7 +500,7 @@ class _Drafter:
         if not structure.unplaced:
             return
         names = [headers[i] for i in structure.unplaced]
-        shown = ", ".join(map(repr, names))
+        shown = ", ".join(repr(name or NAMELESS) for name in names)
         self.leave_out |= dict.fromkeys(names, "")
         self.doubts.append(f"what {shown} count: they are left out")
         answers: dict[str, str] = {}
@@ -513,12 +513,13 @@ class _Drafter:
             own = "both" if len(peers) == 2 else f"all {len(peers)}"
             answers[f"{own} are counted, and nobody in two of them"] = flag("apart", *peers)
         answers |= {
-            f"{name!r} {what}": flag(option, name)
+            f"{name or NAMELESS!r} {what}": flag(option, name)
             for name in names
             for what, option in (
                 ("counts some of them", "count"),
                 ("is to be left out", "leave-out"),
             )
+            if name or option == "leave-out"
         }
         if all(any(repr(name) in each.text for each in self.questions) for name in names):
             return  # what they are is asked already
@@ -648,7 +649,8 @@ class _Drafter:
                 if each.dimension == at and each.support.is_strong
             ]
             empty = Intervals.exact(np.zeros((len(values), 0)))
-            structure = Structure.of({i: (v,) for v, i in place.items()}, sums, empty)
+            said = Said(frozenset(place[v] for v in table.counted_values if v in place))
+            structure = Structure.of({i: (v,) for v, i in place.items()}, sums, empty, said=said)
             structure = _with_total(replace(structure, doubts=()), values)
             structure = _named(structure, table.headers[at][-1] if table.headers[at] else "")
             self._ask_unplaced(structure, values)

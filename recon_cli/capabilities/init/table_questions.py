@@ -18,6 +18,7 @@ from recon_cli.capabilities.init.place_tree import (
     SumOfPrinted,
 )
 from recon_cli.capabilities.init.tables import TableFile
+from recon_cli.sources.formats.mapping import left_name
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.evidence import CERTAIN_BITS
@@ -99,8 +100,25 @@ def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> Question |
     return Question(
         f"{shown} have the same columns and {lines}, and other numbers: of several {also}years, or "
         f"other people? {'all but places are read' if places else 'read'} one at a time",
-        {**places, **{f"{name!r} is meant": flag("sheet", name) for name in same if sheets}},
+        {**places, **_alone([part for part in parts if part.name in same], sheets=sheets)},
     )
+
+
+def _alone(parts: Sequence[Part], *, sheets: bool) -> dict[str, str]:
+    """Return the answer that one of several tables is meant, for each.
+
+    Args:
+        sheets: Whether each is a sheet of its own.
+    """
+    if sheets:
+        return {f"{part.name!r} is meant": flag("sheet", part.name) for part in parts}
+    names = [left_name(part.document.sheet or part.document.name, part.number) for part in parts]
+    called = {part.title: name for part, name in zip(parts, names, strict=True)}
+    shown = [f"{name!r} ({title!r})" for title, name in called.items()]
+    return {
+        f"{words} is meant": flag("leave-out", *(other for other in names if other != name))
+        for words, name in zip(shown if len(called) == len(names) else names, names, strict=True)
+    }
 
 
 def _has_places(part: Part) -> bool:

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from recon_cli.capabilities.init.cautions import in_thousands, in_units, of_flagged, of_hidden
 from recon_cli.capabilities.init.notes import noted_zeros
+from recon_cli.capabilities.init.remedies import remedies
 from recon_cli.capabilities.init.survey import Survey, survey
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.schema import Release
@@ -26,12 +28,13 @@ from recon_cli.sources.formats.header import numbers_in
 from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
 from recon_cli.sources.formats.sheet import (
     SHEET,
+    as_said,
     count_sheet,
     numbers_beside,
-    require_certain,
-    with_sheet_place,
 )
+from recon_cli.sources.formats.sheet_texts import count_text
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
+from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.row_labels import rows_named
@@ -287,7 +290,7 @@ def _require_known(readings: Sequence[Reading], choices: Choices, passed: Sequen
 def _has_line(table: TableReading, name: str, word: str) -> bool:
     """Test whether a table has a row or a value of which a flag says something."""
     if name == "leave-out":
-        return word in dict(table.left_rows)
+        return word in dict(table.left_rows) or word == table.left_as
     if name in {"total", "apart"} and (table.grid.texts == word).any():
         return True
     return name in {"count", "total", "apart"} and bool(rows_named(table.rows, [word]))
@@ -386,18 +389,17 @@ def _sheet_tables(
     sheet = read_sheet(document)
     found: list[TableFile] = []
     reading = _with_noted_zeros(Reading.of(sheet, choices), sheet, choices, notes)
-    require_certain(reading)
-    reading = with_sheet_place(reading, document, choices)
+    reading = as_said(reading, document, choices)
     tables = list(reading.tables)
-    for number, table in enumerate(tables):
+    for at, table in enumerate(tables):
         if table.counts:
             roles = count_sheet(sheet, table)
             told = survey(roles)
             _refuse_odd(roles, told, table)
             asked = (*table.questions, *_odd_words(roles, told))
-            tables[number] = replace(table, questions=asked)
+            tables[at] = replace(table, questions=asked)
             found.append(
-                TableFile(path, document, SHEET, roles, told, tables[number], number=len(found) + 1)
+                TableFile(path, document, SHEET, roles, told, tables[at], number=table.number)
             )
     if found:
         beside = numbers_beside(reading, Path(sheet.label).name)
@@ -443,10 +445,16 @@ def _refuse_odd(roles: CountSheet, told: Survey, table: TableReading) -> None:
         for odd in told.odd.get(each.at, ()):
             if odd.is_number and odd.text not in codes and _NO_COUNT.fullmatch(odd.text):
                 where = roles.sheet.where(odd.row, each.column, each.header)
+                ways = remedies(table, partial(_is_no_count, table.grid, codes))
                 raise SourceError(
-                    f"{where}: {odd.text!r} is no count; mend it, or leave the column out "
-                    f"(`recon init --leave-out {shlex.quote(each.header)}`)"
+                    f"{where}: {odd.text!r} is no count; {', or '.join(['mend it', *ways])}"
                 )
+
+
+def _is_no_count(grid: Grid, codes: Set[str], word: str) -> bool:
+    """Test whether a text among counts is a number that is none, and no code."""
+    text = count_text(grid, word)
+    return text not in codes and _NO_COUNT.fullmatch(text) is not None
 
 
 def _of_one_period(file: TableFile) -> TableFile:

@@ -62,8 +62,8 @@ class FileMapping:
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; None for a column to leave out.
-        leave_out: Header of a column, or name of a sheet → why what is left out of it gives nothing
-            away.
+        leave_out: Header of a column, or name of a sheet or of one of its tables → why what is left
+            out of it gives nothing away.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
         labels: Of a sheet that is read by its numbers: what its labels count, by where they stand
@@ -120,7 +120,17 @@ def table_name(name: str, number: int) -> str:
         >>> table_name("Ages", 1), table_name("Ages", 2)
         ('Ages', 'Ages, table 2')
     """
-    return name if number == 1 else f"{name}, table {number}"
+    return name if number == 1 else left_name(name, number)
+
+
+def left_name(name: str, number: int) -> str:
+    """Return how a table of a sheet or file is called where it is left out, the first too.
+
+    Example:
+        >>> left_name("Ages", 1)
+        'Ages, table 1'
+    """
+    return f"{name}, table {number}"
 
 
 NO_MAPPING = FileMapping()

@@ -32,7 +32,7 @@ from recon_cli.sources.formats.count_sheet import (
     Values,
     cell_text,
 )
-from recon_cli.sources.formats.mapping import FileMapping, StatisticMapping
+from recon_cli.sources.formats.mapping import FileMapping, StatisticMapping, left_name
 from recon_cli.sources.formats.sheet_texts import (
     count_text,
     count_texts,
@@ -121,8 +121,7 @@ def _read(
 ) -> tuple[CountSheet, ...]:
     sheet = read_sheet(document)
     choices = choices_of(mapping)
-    reading = with_sheet_place(_replayed(sheet, choices), document, choices)
-    require_certain(reading)
+    reading = as_said(_replayed(sheet, choices), document, choices)
     found = [
         count_sheet(sheet, table, mapping.statistics) for table in reading.tables if table.counts
     ]
@@ -135,20 +134,33 @@ def _read(
     return replace(found[0], left_out=(*found[0].left_out, *beside)), *found[1:]
 
 
-def with_sheet_place(reading: Reading, document: Document, choices: Choices) -> Reading:
-    """Return the tables of a sheet with the place that it is called by, where each has one.
+def as_said(reading: Reading, document: Document, choices: Choices) -> Reading:
+    """Return the tables of a sheet, numbered, with what is said of all of one.
+
+    One that is left out has no counts; where each sheet is about a place, it has that.
 
     Raises:
-        ConfigError: The file has no further sheet.
+        ConfigError: The file has no further sheet, where each is to be about a place.
+        SourceError: A number may be another one.
     """
-    if not choices.place_per_sheet:
-        return reading
-    name = document.sheet
-    if name is None:
+    name, number = document.sheet or document.name, 0
+    place = _sheet_place(document, choices) if choices.place_per_sheet else None
+    tables = []
+    for table in reading.tables:
+        number += bool(table.counts)
+        own = replace(table, number=number if table.counts else 0, sheet_place=place)
+        is_left = table.counts and left_name(name, number) in choices.leave_out
+        tables.append(_left_table(own, left_name(name, number), choices) if is_left else own)
+    found = replace(reading, tables=tuple(tables))
+    require_certain(found)
+    return found
+
+
+def _sheet_place(document: Document, choices: Choices) -> SheetPlace:
+    if document.sheet is None:
         raise ConfigError(f"{document.label}: no sheet for each place: the file has one table")
-    place = SheetPlace(name, name in choices.total, name in choices.apart)
-    tables = (replace(table, sheet_place=place) for table in reading.tables)
-    return replace(reading, tables=tuple(tables))
+    name = document.sheet
+    return SheetPlace(name, name in choices.total, name in choices.apart)
 
 
 def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
@@ -172,6 +184,14 @@ def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
     for row in np.flatnonzero((is_beside & has_words_before).any(axis=1)).tolist():
         words = next(text for text in grid.texts[row] if grid.number(text) is None and text)
         yield LeftOut(name, words, int((is_beside & has_words_before)[row].sum()))
+
+
+def _left_table(table: TableReading, name: str, choices: Choices) -> TableReading:
+    """Return a table of which nothing is used, as somebody says."""
+    reasons = dict.fromkeys(table.counts, choices.leave_out[name])
+    return replace(
+        table, counts=(), left_out={**table.left_out, **reasons}, questions=(), left_as=name
+    )
 
 
 def _replayed(sheet: Sheet, choices: Choices) -> Reading:
@@ -293,6 +313,7 @@ def count_sheet(
         levels=_levels(table),
         left_out=tuple(_left_out(table.grid, table, Path(sheet.label).name)),
         place_column=table.place if table.place is not None else 0,
+        table_number=table.number,
         shares=shares,
         statistics=statistics,
     )
@@ -347,6 +368,10 @@ def label_parts(label: str) -> tuple[str, ...]:
 
 def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
     """Yield the numbers of a table that are in no column of counts, by their headers."""
+    if table.left_as:
+        cells = int(grid.is_number[np.ix_(table.region.body, table.region.numeric)].sum())
+        yield LeftOut(name, table.left_as, cells, next(iter(table.left_out.values())))
+        return
     for at in sorted({*table.statistics, *table.left_out}):
         cells = int(grid.is_number[table.region.body, at].sum())
         if cells:

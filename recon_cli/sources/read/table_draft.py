@@ -116,6 +116,7 @@ class TableDraft:
             left_rows=tuple(self.left_rows),
             row_reasons=said,
             counted_rows=rows_named(table.rows, self.choices.count),
+            counted_values=self.choices.count,
             rows_total=rows_named(table.rows, self.choices.total),
             rows_apart=rows_named(table.rows, self.choices.apart),
             said_sums=tuple(self.choices.sums),
@@ -451,7 +452,7 @@ class TableDraft:
             odd = [at for at in run if self._breaks(at, rows)]
             if not is_told and (has_counts or not rows or odd):
                 asked = run if has_counts or not rows else odd
-                self._ask_unrelated(asked, self._wider(relations, asked))
+                self._ask_unrelated(asked, self._wider(relations, asked), used)
         for each in relations.sums(Axis.COLUMNS):
             if left_out.isdisjoint((each.line, *each.of)) and not self._holds(each):
                 self.questions.append(self._ask_sum(each))
@@ -576,11 +577,23 @@ class TableDraft:
                 f"{slip.shown} other rows: mend the file, or take it as it is",
                 {
                     "as it is": flag("total", self._header(total)),
-                    "leave it out": flag("leave-out", self._header(total)),
+                    **self._without_rows(self.region.body[list(slip.broken)]),
+                    f"leave {self._header(total)!r} out": flag("leave-out", self._header(total)),
                 },
                 (total, *parts),
             )
         )
+
+    def _without_rows(self, rows: NDArray[np.intp]) -> dict[str, str]:
+        """Return the answer that some rows of a wide table are to be left out, if it can be one."""
+        names = self._named.names(self.kinds)
+        if names.is_long:
+            return {}
+        paths = [PART_OF.join(path) for path in self._paths(names)]
+        labels = [paths[at] for at in np.searchsorted(self.region.body, rows).tolist()]
+        if any(paths.count(label) > 1 for label in labels) or len(labels) == len(paths):
+            return {}
+        return {f"leave {' and '.join(map(repr, labels))} out": flag("leave-out", *labels)}
 
     def _ask_wrong_shares(
         self, block: Intervals, counts: Sequence[int], statistics: Sequence[int]
@@ -597,7 +610,10 @@ class TableDraft:
                     f"{self._header(each.part)!r} is {part} and {self._header(each.base)!r} "
                     f"{base}; it is their quotient in {each.support.shown} other rows: mend the "
                     "file, or leave it out",
-                    {"leave it out": flag("leave-out", header)},
+                    {
+                        f"leave {header!r} out": flag("leave-out", header),
+                        **self._without_rows(self.region.body[list(broken)]),
+                    },
                     (each.line,),
                 )
             )
@@ -667,7 +683,9 @@ class TableDraft:
                 found[more] = flag("sum", f"{total} = {' + '.join(own)}")
         return found
 
-    def _ask_unrelated(self, run: Sequence[int], wider: Mapping[str, str]) -> None:
+    def _ask_unrelated(
+        self, run: Sequence[int], wider: Mapping[str, str], counts: Sequence[int]
+    ) -> None:
         shown = ", ".join(repr(self._header(at)) for at in run)
         is_one = len(run) == 1
         headers = [self._header(at) for at in run]
@@ -687,8 +705,9 @@ class TableDraft:
             answers |= {
                 apart: flag("apart", *headers),
                 f"{every} counts of these people": flag("count", *headers),
-                f"{every} to be left out": flag("leave-out", *headers),
             }
+            if {*counts} - {*run}:
+                answers[f"{every} to be left out"] = flag("leave-out", *headers)
         if len(run) <= _MOST_APART:
             answers |= {
                 f"{header!r} is {what}": flag(name, header)

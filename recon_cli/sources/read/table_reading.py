@@ -60,8 +60,11 @@ class TableReading:
         taken_sums: Sums of columns that are taken for what they look like: total, then parts.
         said_apart: Columns of which somebody says that they exclude each other.
         said_sums: Sums that somebody says, of this table or of several.
+        left_as: The name by which somebody leaves it out; empty of one that is read.
+        number: Which of the tables of counts of its sheet it is, from 1.
         sheet_place: The place of its sheet, where each sheet is about one.
         counted_rows: Of a table of kinds the rows, from 0, of which somebody says the same.
+        counted_values: What may be values of a long table of which somebody says the same.
         rows_total: Rows of which somebody says that those beside them add up to them.
         rows_apart: Those of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
@@ -95,9 +98,12 @@ class TableReading:
     left_rows: tuple[tuple[str, int], ...] = ()
     row_reasons: Mapping[str, str] = field(default_factory=dict)
     counted_rows: tuple[int, ...] = ()
+    counted_values: tuple[str, ...] = ()
     rows_total: tuple[int, ...] = ()
     rows_apart: tuple[int, ...] = ()
     said_sums: tuple[SaidSum, ...] = ()
+    left_as: str = ""
+    number: int = 0
     sheet_place: SheetPlace | None = None
 
     @property
