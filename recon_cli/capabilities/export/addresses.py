@@ -102,7 +102,8 @@ def locate_counts(
     found: dict[str, _Found] = {}
     for document, roles, said in open_sheets(source, paths, mapping):
         reader = SheetReader(roles, release, said, markers)
-        counts = _named(release, pl.concat(reader.addresses())).with_columns(
+        every = reader.with_repeated(pl.concat(reader.addresses()))
+        counts = _named(release, every).with_columns(
             sheet=pl.lit(document.sheet or ""),
             place_column=pl.lit(
                 (roles.place[0] if roles.place_column is None else roles.place_column) + 1, pl.Int32
@@ -120,14 +121,14 @@ def locate_counts(
                 pl.col("number").alias("cell"),
                 pl.col("count").alias("text"),
             ).cast(_PRINTED)
-            for rows in reader.statistics()
+            for rows in map(reader.with_repeated, reader.statistics())
         ]
         here.shares += [
             _named(
                 release, rows.select(ROW, "column", "geoid", ordinal=of, sheet=pl.lit(sheet))
             ).select(_SHARE.names())
             for sheet in [document.sheet or ""]
-            for rows in reader.shares()
+            for rows in map(reader.with_repeated, reader.shares())
             for of in ("part", "base")
         ]
         here.unused |= {each.column for each in roles.left_out}

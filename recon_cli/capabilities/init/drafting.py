@@ -235,8 +235,7 @@ class _Drafter:
         add_sheet_places(self.places, self.parts)
         if not self.questions:  # an answer may tell what they are parts of
             self.questions += map(ask_overfull, self.places.overfull())
-            sheets = {part.label: part.document.sheet for part in self.parts}
-            self.questions += (ask_division(each, sheets) for each in self.places.divisions())
+            self.questions += (ask_division(each, self.parts) for each in self.places.divisions())
             self.questions += map(ask_possible, self.places.possible())
             self.questions += map(ask_possible_sum, self.places.possible_sums())
             self.questions += map(ask_sum_of_printed, self.places.sums_of_printed())

@@ -112,7 +112,7 @@ def _alone(parts: Sequence[Part], *, sheets: bool) -> dict[str, str]:
     """
     if sheets:
         return {f"{part.name!r} is meant": flag("sheet", part.name) for part in parts}
-    names = [left_name(part.document.sheet or part.document.name, part.number) for part in parts]
+    names = [_left_name(part) for part in parts]
     called = {part.title: name for part, name in zip(parts, names, strict=True)}
     shown = [f"{name!r} ({title!r})" for title, name in called.items()]
     return {
@@ -271,30 +271,51 @@ def ask_sum_of_printed(each: SumOfPrinted) -> Question:
     )
 
 
-def ask_division(each: Division, sheets: Mapping[str, str | None]) -> Question:
+def ask_division(each: Division, parts: Sequence[Part]) -> Question:
     """Ask which of two tables is meant that divide the same people in two ways.
 
     Args:
-        sheets: Table → the sheet of a workbook that it is in.
+        parts: All tables.
     """
+    is_one = each.tables[0] == each.tables[1]
+    places = [repr(own[0]) + f" and {len(own) - 1} more" * (len(own) > 1) for own in each.parts]
     shown = [
-        f"{sheets[table] or table!r} has {own[0]!r}" + f" and {len(own) - 1} more" * (len(own) > 1)
-        for table, own in zip(each.tables, each.parts, strict=True)
+        own if is_one else f"{_called(table, parts)!r} has {own}"
+        for table, own in zip(each.tables, places, strict=True)
     ]
     of = f" of {each.whole!r}" if each.whole else ""
-    named = [name for name in map(sheets.get, each.tables) if name]
-    answers = {f"read {name!r} alone": flag("sheet", name) for name in named}
-    if each.tables[0] == each.tables[1]:
+    if is_one:
         answers = {
-            f"without {own[0]!r} and {len(own) - 1} more": flag("leave-out", *own)
-            for own in each.parts[::-1]
+            f"read without {words}": flag("leave-out", *own)
+            for words, own in zip(places[::-1], each.parts[::-1], strict=True)
         } | {"they are other people": flag("apart", *each.parts[1])}
+    else:
+        own = [[part for part in parts if part.label == table] for table in each.tables]
+        sheets = [{part.document.sheet or "" for part in tables} for tables in own]
+        answers = {
+            f"read {_called(table, parts)!r} alone": (
+                flag("sheet", *sorted(sheets[at]))
+                if all(map(all, sheets))
+                else flag("leave-out", *(_left_name(part) for part in own[1 - at]))
+            )
+            for at, table in enumerate(each.tables)
+        }
     return Question(
         f"two systems of places, each with all people{of}: "
         f"{', '.join(shown)}; read one at a time, or write a schema with `areas` (docs, Areas "
         "that overlap)",
-        answers if len({*named}) == 2 or each.tables[0] == each.tables[1] else {},
+        answers,
     )
+
+
+def _called(table: str, parts: Sequence[Part]) -> str:
+    """Return how a question names a table: by its sheet, or its file."""
+    document = next(part.document for part in parts if part.label == table)
+    return document.sheet or document.name
+
+
+def _left_name(part: Part) -> str:
+    return left_name(part.document.sheet or part.document.name, part.number)
 
 
 def asked_once(questions: Sequence[Question]) -> list[Question]:

@@ -140,6 +140,7 @@ class CountSheet:
         statistics: Columns of means, medians and the like; numbers with a decimal point, and texts
             in place of them as they are.
         kind: Place of the column that says what kind of place a row is of.
+        repeated: Row of the file that prints another one again → that row.
         table_number: Which of the tables of its sheet it is, from 1, where numbers tell them apart.
     """
 
@@ -163,6 +164,7 @@ class CountSheet:
     shares: tuple[ShareColumn, ...] = ()
     statistics: tuple[StatisticColumn, ...] = ()
     kind: int | None = None
+    repeated: Mapping[int, int] = field(default_factory=dict)
     table_number: int = 0
 
     def __post_init__(self) -> None:

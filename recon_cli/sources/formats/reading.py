@@ -152,6 +152,15 @@ class SheetReader:
             if header and at not in taken and any(_DECIMAL.fullmatch(row[at]) for row in body)
         ]
 
+    def with_repeated(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows with those of the file that print some of them again."""
+        again = pl.DataFrame(
+            {"again": [*self.roles.repeated], ROW: [*self.roles.repeated.values()]},
+            schema={"again": rows.schema[ROW], ROW: rows.schema[ROW]},
+        )
+        more = rows.join(again, on=ROW).with_columns(pl.col("again").alias(ROW))
+        return pl.concat([rows, more.select(rows.columns)])
+
     def addresses(self) -> Generator[pl.DataFrame, None, None]:
         """Return where each count stands, published or not.
 

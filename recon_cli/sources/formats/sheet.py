@@ -313,6 +313,10 @@ def count_sheet(
         levels=_levels(table),
         left_out=tuple(_left_out(table.grid, table, Path(sheet.label).name)),
         place_column=table.place if table.place is not None else 0,
+        repeated={
+            int(table.grid.rows[again]): int(table.grid.rows[row])
+            for again, row in table.repeated.items()
+        },
         table_number=table.number,
         shares=shares,
         statistics=statistics,

@@ -15,6 +15,7 @@ from recon_cli.arrays import BoolArray, numbered
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
+from recon_cli.sources.read.words import Sense, is_word
 
 #: Totals of rounded counts are less far from the sum of these, as a share.
 #: Headings of which one may be a row.
@@ -378,6 +379,8 @@ class _Finder:
             row for row in range(first, last + 1) if not data[row] and self.grid.filled[row].any()
         ]
         header = list(said) or self._header(first, data, numeric)
+        if not said and self._is_first_heading(header, headings):
+            header = header[:-1]
         if not header and len(body) < 3:
             return None  # a list of contents, a date
         lead = (
@@ -391,6 +394,14 @@ class _Finder:
         headings = [row for row in headings if row not in among]
         body = np.union1d(body, among).astype(np.intp)
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
+
+    def _is_first_heading(self, header: Sequence[int], headings: Sequence[int]) -> bool:
+        """Test whether the last row of a header is a heading, as another in the same column."""
+        if len(header) < 2 or not headings:
+            return False
+        filled = self.grid.filled[[header[-1], *headings]]
+        alone = filled[0].sum() == 1 and self.grid.filled[header[:-1]].sum() > 1
+        return bool(alone and (filled[1:] == filled[0]).all(axis=1).any())
 
     def _side_by_side(
         self, first: int, last: int, starts: Sequence[int], said: Sequence[int]
@@ -427,8 +438,11 @@ class _Finder:
     def _may_head(self, body: NDArray[np.intp], numeric: NDArray[np.intp], heading: int) -> bool:
         """Test whether a row of words is a heading: above it stand no rows, or those of totals.
 
-        Else it is one more row, without any number.
+        So is one of a percent sign. Else it is one more row, without any number.
         """
+        words = " ".join(str(text) for text in self.grid.texts[heading] if text)
+        if is_word(words, Sense.PERCENTAGE):
+            return True
         values = self.grid.values[np.ix_(body, numeric)]
         above, below = values[body < heading], values[body > heading]
         told = (below == np.floor(below)).all(axis=0)  # rates do not add up

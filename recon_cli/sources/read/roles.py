@@ -56,6 +56,8 @@ def fill_roles(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> Non
     _fill_numbers(roles, grid, table)
     for at in table.left_out:
         roles[body, at] = Role.LEFT_OUT
+    for again, first in table.repeated.items():
+        roles[again] = roles[first]
     for label, row in table.left_rows:
         roles[row] = Role.LABEL
         numbers = region.numeric[grid.is_number[row, region.numeric]]

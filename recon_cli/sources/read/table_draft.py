@@ -43,7 +43,13 @@ from recon_cli.sources.read.relations import (
     has_only_percentages,
     intervals_of,
 )
-from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
+from recon_cli.sources.read.row_labels import (
+    PART_OF,
+    Path,
+    is_called_total,
+    row_labels,
+    rows_named,
+)
 from recon_cli.sources.read.row_names import NamedRows
 from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with_nested
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values, with_sums_of_heads
@@ -57,6 +63,8 @@ from recon_cli.sources.read.words import Sense, is_word, says
 _MOST_APART: Final = 4
 #: Ways to cut columns into two that a question offers.
 _MOST_SPLITS: Final = 3
+#: Rows from a total to where it is printed again, both among them.
+_FEWEST_BETWEEN: Final = 4
 #: Rows of one kind of which a larger share of numbers is not whole have statistics.
 _BROKEN: Final = 0.5
 
@@ -78,6 +86,7 @@ class TableDraft:
         self.not_chosen: dict[int, NDArray[np.intp]] = {}
         self.left_rows: list[tuple[str, int]] = []
         self.beside = np.zeros(0, dtype=np.intp)
+        self.repeated: dict[int, int] = {}
         self.named: NamedRows | None = None
         self.kinds: frozenset[int] = frozenset()
         for header, values in choices.where.items():
@@ -104,6 +113,8 @@ class TableDraft:
             self._leave_values(self.choices.leave_out.__contains__)
         if not self.choices.is_whole:
             self._leave_values(self._values_of_statistics().__contains__)
+            self._leave_percentages()
+        self._leave_repeated()
         table = self._settled() if self.choices.is_whole else self._proposed()
         rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
         if rates and self._leave_rows(lambda _, row: row in rates):
@@ -120,6 +131,7 @@ class TableDraft:
             rows_total=rows_named(table.rows, self.choices.total),
             rows_apart=rows_named(table.rows, self.choices.apart),
             said_sums=tuple(self.choices.sums),
+            repeated=self.repeated,
         )
 
     @property
@@ -156,11 +168,65 @@ class TableDraft:
         self.region = replace(self.region, body=body[is_kept])
         return True
 
+    def _leave_percentages(self) -> None:
+        """Take rows out below a heading that says of them that they are percentages.
+
+        None is more than a hundred, and most are called as other rows are, which have the counts.
+        """
+        names = self._named.names(self.kinds)
+        paths = () if names.is_long else self._paths(names)
+        shares = {i for i, path in enumerate(paths) if says(" ".join(path[:-1]), Sense.PERCENTAGE)}
+        counted = {path[-1] for i, path in enumerate(paths) if i not in shares}
+        rows = self.region.body[sorted(shares)]
+        if 2 * sum(paths[i][-1] in counted for i in shares) <= len(shares):
+            return
+        if np.nanmax(self.grid.values[np.ix_(rows, self.region.numeric)], initial=0.0) <= 100:
+            self._leave_rows(lambda _, row: row in rows)
+
+    def _leave_repeated(self) -> None:
+        """Take the second of two rows out that print one total, above its parts and below them."""
+        body, first = self.region.body, dict[int, int]()
+        _, number = self.grid.combinations(body, self.region.numeric.tolist())
+        again = np.flatnonzero(np.bincount(number, minlength=1)[number] > 1).tolist()
+        names = self._named.names(self.kinds)
+        paths = self._paths(names) if again and not names.is_long else ()
+        for i in again if paths else ():
+            rows = body[first.setdefault(int(number[i]), i) : i + 1]
+            if self._print_one_total(rows, paths[first[int(number[i])]], paths[i]):
+                self.repeated[int(rows[-1])] = int(rows[0])
+        if self.repeated:
+            out = np.array(sorted(self.repeated), dtype=np.intp)
+            self.beside = np.union1d(self.beside, out)
+            self.region = replace(self.region, body=np.setdiff1d(body, out).astype(np.intp))
+
+    def _print_one_total(self, rows: NDArray[np.intp], one: Path, other: Path) -> bool:
+        """Test whether the first and the last of some rows, which print the same, are one total.
+
+        They have one name that a word calls a total, or the rows between add up to them and they
+        have one name, or words call both a total.
+        """
+        if len(rows) < _FEWEST_BETWEEN:
+            return False
+        numbers = self.grid.values[np.ix_(rows[:-1], self.region.numeric)]
+        told = ~np.isnan(numbers).any(axis=0)
+        off = (numbers[0] - numbers[1:].sum(axis=0))[told]
+        adds_up = (numbers[0][told] > 0).any() and (off == 0).all()
+        is_named = one == other and np.nansum(numbers[0]) > 0
+        are_totals = is_called_total(one) and is_called_total(other) and one[:-1] == other[:-1]
+        is_one = (is_named and (adds_up or are_totals)) or (adds_up and are_totals)
+        return bool(is_one)
+
     def _paths(self, names: Names) -> tuple[Path, ...]:
-        """Return the words that name each row, those that are left out standing where they do."""
+        """Return the words that name each row, those that are left out standing where they do.
+
+        A heading over all that are left that says that they are numbers is no part of any.
+        """
         every = np.union1d(self.region.body, self.beside).astype(np.intp)
         paths = row_labels(self.grid, replace(self.region, body=every), names.chain)
-        return tuple(paths[i] for i in np.searchsorted(every, self.region.body).tolist())
+        own = tuple(paths[i] for i in np.searchsorted(every, self.region.body).tolist())
+        heads = {path[:-1] and path[0] for path in own}
+        is_named = len(heads) == 1 and is_word(str(next(iter(heads)) or ""), Sense.UNIT)
+        return tuple(path[1:] for path in own) if is_named and len(self.beside) else own
 
     def _leave_values(self, is_left: Callable[[str], bool]) -> None:
         """Take rows out of the body of a long table, by their value in a column that names rows."""

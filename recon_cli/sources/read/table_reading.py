@@ -71,6 +71,7 @@ class TableReading:
         shares: Columns that are shares of counts.
         printed: Columns of statistics that are used, as somebody says.
         left_rows: Rows that are not used, by their words: percentages, or as somebody says.
+        repeated: Row that prints another one again → that row.
         row_reasons: Words of such a row → why it is not used, as somebody says.
     """
 
@@ -96,6 +97,7 @@ class TableReading:
     shares: tuple[Share, ...] = ()
     printed: tuple[int, ...] = ()
     left_rows: tuple[tuple[str, int], ...] = ()
+    repeated: Mapping[int, int] = field(default_factory=dict)
     row_reasons: Mapping[str, str] = field(default_factory=dict)
     counted_rows: tuple[int, ...] = ()
     counted_values: tuple[str, ...] = ()
