@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -59,6 +59,8 @@ class CountedFile:
         statistics: A row for each printed statistic of a table of its own: ``sheet, row, column``
             and columns of `recon_cli.frames.STATISTICS`.
         unused: Headers of columns of numbers that are neither.
+        statuses: Header of a column that says of what kind the count of its row is → its place,
+            from 1.
     """
 
     document: Document
@@ -68,6 +70,7 @@ class CountedFile:
     shares: pl.DataFrame
     statistics: pl.DataFrame = field(default_factory=_PRINTED.to_frame)
     unused: frozenset[str] = frozenset()
+    statuses: Mapping[str, int] = field(default_factory=dict)
 
 
 def locate_counts(
@@ -132,6 +135,7 @@ def locate_counts(
             for of in ("part", "base")
         ]
         here.unused |= {each.column for each in roles.left_out}
+        here.statuses |= {roles.headers[at]: at + 1 for at in roles.flags}
         own: set[int | None] = (
             {*roles.place} if roles.place_column is None else {roles.place_column}
         )
@@ -147,6 +151,7 @@ def locate_counts(
             _all(here.shares),
             pl.concat([_PRINTED.to_frame(), *here.statistics]),
             frozenset(here.unused),
+            here.statuses,
         )
         for here in found.values()
     )
@@ -162,6 +167,7 @@ class _Found:
     shares: list[pl.DataFrame] = field(default_factory=list)
     statistics: list[pl.DataFrame] = field(default_factory=list)
     unused: set[str] = field(default_factory=set)
+    statuses: dict[str, int] = field(default_factory=dict)
 
 
 def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> CountedFile:

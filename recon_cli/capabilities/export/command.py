@@ -113,8 +113,8 @@ def command(
     ):
         if target is None:
             continue
-        if target is not suppressed:
-            refuse_statistics(run.release, "recon export")
+        if target is records:
+            refuse_statistics(run.release, "recon export --records")
         made = write(run, target)
         if options.verbosity >= 0:
             facts = [("wrote", "\n".join(map(str, made.files)))]

@@ -78,6 +78,9 @@ _CELL: Final = ("geoid", "table", "cell")
 _MOST_COMMENTS: Final = 5
 _AT: Final = ("sheet", "row", "column")
 _MARKED: Final = "marked"
+#: Columns of the status of a count, in SDMX, and its codes of what is withheld: confidential, and
+#: suppressed.
+_WITHHELD: Final = {"CONF_STATUS": "C", "OBS_FLAG": "c", "OBS_STATUS": "Q"}
 #: Parts of a workbook that hold numbers of its cells, or show them.
 _KEEPING: Final = {
     "charts": "charts",
@@ -215,7 +218,8 @@ def export_suppressed(
             beside = _beside(file, stars, others, _fields_of(text, file))
             stars = pl.concat([stars, beside])
             places = stars.select("row", "column").iter_rows()
-            data = text.written(dict.fromkeys(places, marking.text))
+            marks = dict.fromkeys(places, marking.text)
+            data = text.written({**marks, **_statuses(file, stars, text)})
         write_named(target, data)
         written.append(target)
         notes += _told_others(file, others, beside)
@@ -524,6 +528,24 @@ def _beside(
         if (sheet, column) in unused and ("" if only else sheet, row) in rows
     ]
     return pl.DataFrame(found, schema=stars.select(_AT).schema, orient="row")
+
+
+def _statuses(
+    file: CountedFile, stars: pl.DataFrame, text: DelimitedText
+) -> dict[tuple[int, int], str]:
+    """Return the standard's codes beside withheld counts, by row and column.
+
+    Where a row has several counts its status is of all of them, and stays.
+    """
+    if file.counts.group_by("row").len()["len"].max() != 1:
+        return {}
+    rows = stars["row"].unique().to_list()
+    return {
+        (row, column): _WITHHELD[header]
+        for header, column in file.statuses.items()
+        for row in rows
+        if header in _WITHHELD and (row, column) in text.fields
+    }
 
 
 def _told_others(
