@@ -5,8 +5,8 @@ condition, counts below 4 starred, zeros too; and beside them percentages, ratio
 modes and extremes, rounded by one of five rules, and some of them withheld. Every least and
 greatest count that the audit tells is compared with every population that prints the same. With
 ``--proofs`` what it tells is proven, too, and each line that the checker accepts compared; with
-``--people`` claims, intervals and solvar. Ends with 1 if something is false, not accepted, or
-refused.
+``--people`` claims, intervals, solvar and reconstructed records. Ends with 1 if something is false,
+not accepted, or refused.
 """
 
 from __future__ import annotations
@@ -290,8 +290,9 @@ def people_told(tiny: Tiny) -> Counter[str]:
     """Compare claims, intervals and solvar of a release with all its solutions."""
     given, known, place = tiny.publication(), solutions(tiny), RELEASE.geoid_column
     records = api.reconstruct(RELEASE, given).microdata
+    found = Counter({"reconstructed": 1, "false": int(not are_a_solution(records, known))})
     claimed = api.find_claims(RELEASE, given, records, absent=True, at_most=True)
-    found = Counter({"claims": claimed.claims.height, "false": 0})
+    found["claims"] = claimed.claims.height
     for row in claimed.claims.iter_rows(named=True):
         values = {number_like(row, each[row[place]]) for each in known}
         least, most = min(values), max(values)
@@ -313,6 +314,19 @@ def people_told(tiny: Tiny) -> Counter[str]:
         found["false"] += row["solvar_upper_pct"] < percent - _ROUNDED
         found["false"] += row["solvar_pct"] > percent + _ROUNDED
     return found
+
+
+def are_a_solution(records: pl.DataFrame, known: Sequence[Mapping[str, tuple[int, ...]]]) -> bool:
+    """Test whether records are those of a solution, with any value for one that is not told."""
+    names = [feature.name for feature in RELEASE.features]
+    rows = records.group_by(RELEASE.geoid_column, *names).len().rows(named=True)
+    place = pl.col(RELEASE.geoid_column)
+    people = {ward: records.filter(place == ward).height for ward in ("C01", "C02")}
+    return any(
+        all(number_like(row, each[row[RELEASE.geoid_column]]) == row["len"] for row in rows)
+        and all(sum(each[ward]) == number for ward, number in people.items())
+        for each in known
+    )
 
 
 def number_like(row: Mapping[str, Any], people: Sequence[int]) -> int:

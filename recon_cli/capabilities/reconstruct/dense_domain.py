@@ -43,14 +43,19 @@ _SHORT: Final = 8
 MOST_CELLS = 60_000_000
 
 
+def has_room(plan: Plan, units: int) -> bool:
+    """Report whether the histogram cells of some units fit into memory."""
+    return math.prod(plan.grain.sizes) * units <= MOST_CELLS
+
+
 def require_room(plan: Plan, units: int) -> None:
     """Refuse units with more histogram cells than fit into memory.
 
     Raises:
         SolverError: They have.
     """
-    cells = math.prod(plan.grain.sizes)
-    if cells * units > MOST_CELLS:
+    if not has_room(plan, units):
+        cells = math.prod(plan.grain.sizes)
         number = f"{units:,} unit has" if units == 1 else f"each of {units:,} units has"
         raise SolverError(
             f"{number} {cells:,} histogram cells, at most {MOST_CELLS:,} can be held; zeros "

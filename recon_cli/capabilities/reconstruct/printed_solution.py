@@ -17,7 +17,7 @@ from recon_cli.capabilities.reconstruct.clique_solution import CliqueRegion, Cli
 from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.reconstruct.contradictions import contradiction
 from recon_cli.capabilities.reconstruct.dense_bounds import DenseBounds, propagate_dense
-from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain, require_room
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain, has_room
 from recon_cli.capabilities.reconstruct.known_batch import errors_naming
 from recon_cli.capabilities.reconstruct.priced import PricedSolution
 from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_system
@@ -66,7 +66,8 @@ def solve_printed_over_cliques(
     texts = counts.statistics
     if texts is not None and len(texts.at(np.concatenate(counts.lying_in(region)))):
         system.seen[:, list(statistic_features(plan.release))] = True
-    require_room(plan, number)
+    if not has_room(plan, number):
+        return None
     bounds = propagate_dense(DenseDomain.of(plan, system.strata, number))
     suspects = np.union1d(system.suspects, bounds.suspects)
     if len(suspects):
@@ -80,8 +81,8 @@ def solve_printed_over_cliques(
     with errors_naming(plan.release.region.name, name):
         found = _found(form, prepared, digest_seed(seed, name), is_likely=is_likely)
     if found is Feasibility.INFEASIBLE:
-        everywhere = np.unique(np.concatenate(counts.lying_in(region)))
-        raise contradiction(plan, published, counts, everywhere[everywhere >= 0])
+        everywhere = np.concatenate([stratum.geounits for stratum in system.strata])
+        raise contradiction(plan, published, counts, np.unique(everywhere))
     if not isinstance(found, PricedSolution):
         return None
     cells = prepared.system.bounds_of_cells(prepared.bounds)

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.capabilities.reconstruct import question
+from recon_cli.capabilities.reconstruct import dense_domain, question
 from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.tabulate.statistics import print_statistics
 from recon_cli.errors import ContradictionError, SolverError
@@ -279,3 +279,10 @@ def test_arrays_of_all_cells_are_refused_beside_statistics() -> None:
     assert counts.statistics is not None
     with pytest.raises(SolverError, match="printed statistics need a list"):
         build_system(plan, counts, slice(0, 2), most_listed=0)
+
+
+def test_cells_of_which_arrays_do_not_fit_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense_domain, "MOST_CELLS", 0)
+    published = Tiny.draw(np.random.default_rng(1), None, TABLES[0]).publication()
+    made = recon.reconstruct(WARDS, published, seed=1)
+    assert recon.verify(WARDS, published, made.microdata).ok
