@@ -113,7 +113,7 @@ class TableDraft:
             self._leave_values(self.choices.leave_out.__contains__)
         if not self.choices.is_whole:
             self._leave_values(self._values_of_statistics().__contains__)
-            self._leave_percentages()
+        self._leave_percentages()
         self._leave_repeated()
         table = self._settled() if self.choices.is_whole else self._proposed()
         rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
@@ -173,15 +173,29 @@ class TableDraft:
 
         None is more than a hundred, and most are called as other rows are, which have the counts.
         """
-        names = self._named.names(self.kinds)
-        paths = () if names.is_long else self._paths(names)
-        shares = {i for i, path in enumerate(paths) if says(" ".join(path[:-1]), Sense.PERCENTAGE)}
+        body, names = self.region.body, self._named.names(self.kinds)
+        headings = np.array(sorted(self.region.headings), dtype=np.intp)
+        if names.is_long or not len(headings):
+            return
+        said = [" ".join(map(str, self.grid.texts[row])) for row in headings.tolist()]
+        own = np.searchsorted(headings, body) - 1
+        paths = self._paths(names)
+        shares = {
+            i
+            for i, (path, at) in enumerate(zip(paths, own.tolist(), strict=True))
+            if at >= 0 and says(" ".join((*path[:-1], said[at])), Sense.PERCENTAGE)
+        }
         counted = {path[-1] for i, path in enumerate(paths) if i not in shares}
-        rows = self.region.body[sorted(shares)]
         if 2 * sum(paths[i][-1] in counted for i in shares) <= len(shares):
             return
-        if np.nanmax(self.grid.values[np.ix_(rows, self.region.numeric)], initial=0.0) <= 100:
-            self._leave_rows(lambda _, row: row in rows)
+        rows = body[sorted(shares)]
+        if np.nanmax(self.grid.values[np.ix_(rows, self.region.numeric)], initial=0.0) > 100:
+            return
+        for i in sorted(shares):
+            words = dict.fromkeys((" ".join(said[own[i]].split()), *paths[i]))
+            self.left_rows.append((PART_OF.join(words), int(body[i])))
+        self.beside = np.union1d(self.beside, rows)
+        self.region = replace(self.region, body=np.setdiff1d(body, rows).astype(np.intp))
 
     def _leave_repeated(self) -> None:
         """Take the second of two rows out that print one total, above its parts and below them."""

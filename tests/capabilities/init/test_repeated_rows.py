@@ -106,3 +106,25 @@ def test_a_division_names_its_places_once(tmp_path: Path) -> None:
     assert "and 0 more" not in " ".join((asked.text, *asked.answers))
     for flags in asked.answers.values():
         assert not read(tmp_path / "table.csv", HEADER + rows + zones, flags).questions
+
+
+def test_percentages_of_places_in_a_column_of_districts_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        ("North", "Ashby", 12, 9, 21),
+        ("North", "Brill", 15, 11, 26),
+        ("South", "Corley", 8, 14, 22),
+        ("South", "Denby", 20, 8, 28),
+    ]
+    shares = [(*names, round(100 * a / n), round(100 * b / n), 100) for *names, a, b, n in rows]
+    lines = ["District,Place,Male,Female,Total", "Number,,,,"]
+    lines += [",".join(map(str, row)) for row in rows]
+    lines += ["Percent,,,,", *(",".join(map(str, row)) for row in shares)]
+    Path("table.csv").write_text("\n".join(lines) + "\n")
+    recon("init", "table.csv")
+    recon("ingest")
+    counts = pl.read_parquet("work/table/tables/**/*.parquet")
+    assert counts["count"].to_list().count(100) == 0
+    assert counts.height == 12
