@@ -307,6 +307,8 @@ def people_told(tiny: Tiny) -> Counter[str]:
         found["false"] += row["exact"] and not is_exact
     for row in measured.units.filter(pl.col("population") > 0).iter_rows(named=True):
         here = records.filter(pl.col(place) == row[place])
+        if any(here[feature.name].null_count() for feature in RELEASE.features):
+            continue  # nothing is printed that tells ages apart, of which solvar assumes any
         own = [sum(number_like(each, x) for each in here.iter_rows(named=True)) for x in UNIT_CELLS]
         lost = [np.maximum(own - np.array(each[row[place]]), 0).sum() for each in known]
         percent = 100 * max(lost) / sum(own)
