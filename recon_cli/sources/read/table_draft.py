@@ -108,12 +108,12 @@ class TableDraft:
 
     def table(self) -> TableReading:
         """Return the table as it is said to be, or as its numbers propose."""
+        self._leave_percentages()
         if self.choices.leave_out:
             self._leave_rows(lambda label, _: label in self.choices.leave_out)
             self._leave_values(self.choices.leave_out.__contains__)
         if not self.choices.is_whole:
             self._leave_values(self._values_of_statistics().__contains__)
-        self._leave_percentages()
         self._leave_repeated()
         table = self._settled() if self.choices.is_whole else self._proposed()
         rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}

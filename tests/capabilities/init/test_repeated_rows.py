@@ -128,3 +128,11 @@ def test_percentages_of_places_in_a_column_of_districts_are_left_out(
     counts = pl.read_parquet("work/table/tables/**/*.parquet")
     assert counts["count"].to_list().count(100) == 0
     assert counts.height == 12
+
+
+def test_a_row_beside_percentages_is_left_out_by_its_own_words(tmp_path: Path) -> None:
+    text = f"{HEADER}Number,,,\n{PARTS}{WHOLE}Change on 2022,3,4,1\npercent,,,\n{SHARES}"
+    path = tmp_path / "table.csv"
+    (asked,) = (each for each in read(path, text).questions if "they add up in" in each.text)
+    flags = asked.answers["leave 'Change on 2022' out"]
+    assert not read(path, text, flags).questions
