@@ -66,6 +66,27 @@ def of_flagged(name: str, sheet: CountSheet) -> Iterator[str]:
         )
 
 
+def of_unstated(beside: Iterable[str], readings: Iterable[Reading]) -> Iterator[str]:
+    """Say that totals may have people of whom a value is not known, where a note speaks of some.
+
+    Not so where a column or row counts them.
+    """
+    tables = [table for reading in readings for table in reading.tables]
+    labels = {word for table in tables for at in table.counts for word in table.headers[at]}
+    labels |= {word for table in tables for path in table.rows for word in path}
+    if not tables or any(says(label, Sense.UNSTATED) for label in labels):
+        return
+    for text in beside:
+        if says(text, Sense.UNSTATED):
+            shown = " ".join(text.split())
+            shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+            yield (
+                f"whether somebody is in a total and in none of its parts: a note says {shown!r} "
+                "(if so, `--sum 'TOTAL = A + B + ...'`)"
+            )
+            return
+
+
 def in_units(name: str, sheet: CountSheet) -> Iterator[Question]:
     """Yield a question where counts are of tens, or thousands, as SDMX has it."""
     at = sheet.column(_POWER)

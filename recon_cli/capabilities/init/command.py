@@ -283,7 +283,12 @@ class _Drafts:
             found = replace(found, release=str(schema))
         if found.needs_law:
             texts[protection_file(to)] = compose_protection(
-                found.markers, found.base, found.declared, found.printed, found.shown_below
+                found.markers,
+                found.base,
+                found.declared,
+                found.printed,
+                found.shown_below,
+                bases=found.bases,
             )
         if found.places:
             texts[places_file(to)] = "\n".join(("geoid", *found.places, ""))

@@ -130,6 +130,8 @@ def compose_protection(
     declared: Declared = NOTHING_DECLARED,
     printed: Values = MappingProxyType({}),
     shown_below: int = 0,
+    *,
+    bases: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
     """Return laws as weak as what was seen allows, to be narrowed down or corrected.
 
@@ -139,12 +141,13 @@ def compose_protection(
         declared: What somebody has said of the law.
         printed: Table of statistics → texts in place of its numbers.
         shown_below: Counts that are shown though the rule would suppress them: it is of marks.
+        bases: Table → what its counts are multiples of, where tables differ.
     """
     lines = list(_suppression(markers, declared))
     statements: list[str] = []
     statements += _drafted_laws(markers, declared, is_listed=bool(base or shown_below))
     if base:
-        if declared.rounding is None:
+        if declared.rounding is None and not bases:
             lines += [
                 *_comment(
                     f"All counts are multiples of {base}. As it is, each was rounded up or down by "
@@ -154,8 +157,11 @@ def compose_protection(
                 f"#   - {{law: {{rounded: {{base: {base}, how: nearest}}}}}}",
                 *_comment("If they are exact after all, take the line away."),
             ]
-        rounded = declared.rounded_to(base).model_dump(exclude_unset=True)
-        statements.append(f"  - {{law: {{rounded: {_yaml(rounded)}}}}}")
+        for own in sorted({*bases.values()}) or [base]:
+            rounded = _yaml(declared.rounded_to(own).model_dump(exclude_unset=True))
+            tables = ", ".join(table for table, each in bases.items() if each == own)
+            some = f"tables: [{tables}], " if tables else ""
+            statements.append(f"  - {{{some}law: {{rounded: {rounded}}}}}")
     if printed:
         lines += _comment(
             "Statistics were rounded, by which rule for ties is not known; a text in place of one "

@@ -20,7 +20,7 @@ from recon_cli.capabilities.init.names import slug
 from recon_cli.capabilities.init.notes import noted_rule
 from recon_cli.capabilities.init.sheet_places import sums_of_sheets
 from recon_cli.capabilities.init.state_header import summarise
-from recon_cli.capabilities.init.survey import rounding_base, survey_rows
+from recon_cli.capabilities.init.survey import Survey, rounding_base, survey_rows
 from recon_cli.capabilities.init.tables import (
     Fit,
     TableFile,
@@ -38,6 +38,7 @@ from recon_cli.sources import open_legacy
 from recon_cli.sources.documents import document_of, open_documents
 from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
 from recon_cli.sources.formats.codes import cells_by_code
+from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
@@ -78,7 +79,8 @@ class RecognisedFiles:
         mapping: Keys of ``ingest.mapping`` that they need.
         doubts: What could not be told, a sentence each.
         markers: Texts in place of suppressed counts.
-        base: What counts look rounded to, if they do.
+        base: What counts look rounded to, if they do; the least of several tables.
+        bases: Drafted table → what its own counts look rounded to, where tables differ.
         protection: The file beside them that declares by which law they were published.
         draft: The text of a schema that was drafted from them, where no release fits.
         names: Geoid → what people call the place, where files have both.
@@ -114,6 +116,7 @@ class RecognisedFiles:
     places: tuple[str, ...] = ()
     printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: int = 0
+    bases: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def shown_below(self) -> int:
@@ -256,15 +259,24 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
         )
     if found.base is not None and rounding is None:
         doubts.append(
-            f"whether counts are rounded, and how: all are multiples of {found.base}, so the "
+            f"whether counts are rounded, and how: {_multiples(found)}, so the "
             "drafted law says that each was rounded up or down (`--rounded nearest`, `random`, "
             "`controlled` or `none`)"
         )
     asked = added_up(reading for _, reading in found.readings)
     if asked is not None and found.base is not None and rounding in (None, "nearest", "random"):
         found = replace(found, questions=(*found.questions, asked))
-    base = None if rounding == "none" else found.base
-    return replace(found, base=base, doubts=(*found.doubts, *doubts))
+    if rounding == "none":
+        found = replace(found, base=None, bases={})
+    return replace(found, doubts=(*found.doubts, *doubts))
+
+
+def _multiples(found: RecognisedFiles) -> str:
+    """Say what counts are multiples of."""
+    if not found.bases:
+        return f"all are multiples of {found.base}"
+    shown = ", ".join(f"of {base} in {table}" for table, base in found.bases.items())
+    return f"counts are multiples {shown}"
 
 
 def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
@@ -603,7 +615,7 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
     )
     paths = tuple(dict.fromkeys(file.path for file in fitting.files))
     markers = tuple(markers_of(fitting.files))
-    base = rounding_base([file.survey for file in fitting.files])
+    base, bases = _bases(fitting)
     geoids = fitting.mapping.get("geoids", {})
     names = {
         geoids.get(code, code): name  # type: ignore[attr-defined]
@@ -622,7 +634,23 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
         base,
         names=names,
         places=_finest(fitting, schema),
+        bases=bases,
     )
+
+
+def _bases(fitting: Fit) -> tuple[int | None, dict[str, int]]:
+    """Return what all counts look rounded to, and those of each table where tables differ."""
+    base = rounding_base([file.survey for file in fitting.files])
+    tables = fitting.mapping.get("tables", {})
+    surveys: dict[str, list[Survey]] = {}
+    for file in fitting.files:
+        name = table_name(file.document.sheet or file.document.name, file.number)
+        surveys.setdefault(tables.get(name, ""), []).append(file.survey)  # type: ignore[attr-defined]
+    own = {table: rounding_base(each) or base for table, each in surveys.items()}
+    if len({*own.values()}) < 2:
+        return base, {}
+    bases = {table: each for table, each in own.items() if each is not None}
+    return min(bases.values()), bases
 
 
 def _finest(fitting: Fit, schema: Release) -> tuple[str, ...]:

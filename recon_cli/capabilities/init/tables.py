@@ -14,7 +14,13 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.capabilities.init.cautions import in_thousands, in_units, of_flagged, of_hidden
+from recon_cli.capabilities.init.cautions import (
+    in_thousands,
+    in_units,
+    of_flagged,
+    of_hidden,
+    of_unstated,
+)
 from recon_cli.capabilities.init.notes import noted_zeros
 from recon_cli.capabilities.init.remedies import remedies
 from recon_cli.capabilities.init.survey import Survey, survey
@@ -198,6 +204,7 @@ def open_table_files(
         sheets if passed or said.sheet else (),
         (
             *notes,
+            *of_unstated(texts, (reading for _, reading in readings)),
             *(
                 note
                 for file in files

@@ -33,16 +33,18 @@ def with_said_sums(
         SourceError: Numbers break one.
     """
     told: list[Relation] = []
+    open_: dict[int, set[int]] = {}
     counted: set[int] = set()
     for each in said:
         lines = [tuple(lines_of(name)) for name in each.names]
         if any(len(own) != 1 for own in lines):
             continue  # of another axis, or of another sheet
         counted |= {line for (line,) in lines}
-        if each.is_open:
-            continue  # no number shows it
         (total,), *rest = lines
         parts = tuple(part for (part,) in rest)
+        if each.is_open:  # no number shows it, nor that nobody else is in it
+            open_.setdefault(total, set()).update(parts)
+            continue
         own = support(total, parts)
         if own.broken:
             where = "rows" if axis is Axis.COLUMNS else "columns"
@@ -50,7 +52,11 @@ def with_said_sums(
         told.append(Relation(axis, total, parts, replace(own, is_said=True)))
     if not counted:
         return relations
-    kept = without_rivals(relations.found, told)
+    kept = [
+        each
+        for each in without_rivals(relations.found, told)
+        if each.axis is not axis or open_.get(each.line, set()).isdisjoint(each.of)
+    ]
     found = replace(relations, found=(*kept, *told))
     if axis is Axis.ROWS:
         return replace(found, rows=_counted(found.rows, counted))

@@ -71,6 +71,7 @@ class Sense(StrEnum):
     QUANTILE = "quantile"
     DEVIATION = "deviation"
     ORDER = "order"
+    UNSTATED = "unstated"
 
 
 class Entry(BaseModel):

@@ -1,4 +1,4 @@
-"""Totals of rounded numbers that add up exactly were not rounded one by one: how is asked."""
+"""How numbers came to be rounded: each by itself, together, or by one base in each table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from openpyxl import Workbook
 
 from tests.support.command_line import recon
 
@@ -59,3 +60,39 @@ def test_totals_that_are_rounded_by_themselves_are_not_asked_about() -> None:
         write(Path("ways.csv"), is_added=False, seed=seed)
         shown = recon("init", "ways.csv", "--rounded", "random", "--all-places", "--force", "--yes")
         assert ASKED not in shown.stdout + shown.stderr
+
+
+def book(**sheets: str) -> None:
+    """Write a workbook of comma-separated sheets."""
+    made = Workbook()
+    made.remove(made.worksheets[0])
+    for name, text in sheets.items():
+        sheet = made.create_sheet(name)
+        for line in text.split():
+            sheet.append([int(word) if word.isdigit() else word for word in line.split(",")])
+    made.save("book.xlsx")
+
+
+TENS = "Area,Persons,Female,Male Ashby,70,30,40 Birch,90,50,40 Carr,60,20,40 Dale,110,50,60"
+FIVES = "Area,0-15,16-64,65+ Ashby,20,35,20 Birch,25,45,25 Carr,15,30,15 Dale,35,55,20"
+EXACT = "Area,Car,Bus,Foot Ashby,21,32,19 Birch,25,41,23 Carr,17,31,12 Dale,33,57,18"
+
+
+def test_each_table_has_its_own_base() -> None:
+    book(Sex=TENS, Age=FIVES)
+    shown = " ".join(recon("init", "book.xlsx", "--all-places").stdout.split())
+    assert "counts are multiples of 10 in TABLE1, of 5 in TABLE2" in shown
+    recon("init", "book.xlsx", "--rounded", "nearest", "--all-places", "--force")
+    assert Path("recon.protection.yaml").read_text().splitlines()[-2:] == [
+        "  - {tables: [TABLE2], law: {rounded: {base: 5, how: nearest}}}",
+        "  - {tables: [TABLE1], law: {rounded: {base: 10, how: nearest}}}",
+    ]
+
+
+def test_a_rounded_table_beside_an_exact_one_is_rounded() -> None:
+    book(Sex=TENS, Ways=EXACT)
+    said = "--apart", "Car", "--apart", "Bus", "--apart", "Foot"
+    recon("init", "book.xlsx", "--rounded", "nearest", "--all-places", *said)
+    assert Path("recon.protection.yaml").read_text().splitlines()[-1] == (
+        "  - {tables: [TABLE1], law: {rounded: {base: 10, how: nearest}}}"
+    )

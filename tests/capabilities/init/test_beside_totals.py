@@ -149,6 +149,20 @@ def test_a_second_row_of_headers_may_repeat_one_letter() -> None:
     assert _intervals(text) == [(8, 8), (12, 12)]
 
 
+UNSTATED = (
+    "Area,Persons,Female,Male\nAshby,20,8,12\nBirch,31,15,16\nCarr,40,22,18\nDale,33,*,29\n"
+    "Elm,25,11,14\nPersons include those who did not state their sex.\n"
+)
+
+
+def test_others_that_a_note_tells_of_are_told_and_said() -> None:
+    Path("a.csv").write_text(UNSTATED)
+    shown = " ".join(recon("init", "a.csv", *RULE).stdout.split())
+    assert "whether somebody is in a total and in none of its parts" in shown
+    # All other rows add up, and still somebody may be in neither.
+    assert _intervals(UNSTATED, "--sum", "Persons = Female + Male + ...") == [(1, 4)]
+
+
 TOWNS = "Area,Total,Boys,Girls\nAshby,20,*,*\nBirch,31,15,16\nCarr,22,12,10\nDale,40,18,22\n"
 REGIONS = "North,51,24,27\nSouth,62,30,32\n"
 NORTH = "--sum", "North = Ashby + Birch"
