@@ -10,9 +10,13 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray
 from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.relations import Relation
 
 #: Lines whose numbers agree by a smaller chance than one in two to this power are one.
 FEWEST_BITS: Final = 10.0
+
+#: Positions in which two totals agree, of which one alone may do so by chance.
+_FEWEST_EQUAL: Final = 2
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,21 @@ class LineNumbers:
     block: Intervals
     at: Mapping[int, int]
     base: int
+
+    def divide_twice(self, one: Relation, other: Relation) -> bool:
+        """Test whether the same people are divided into parts of other numbers: by two things."""
+        wholes = self._off(one.line, other.line)
+        pairs = zip(one.of, other.of, strict=True)
+        slack = 2 * (self.base - 1)
+        is_same = len(wholes) >= _FEWEST_EQUAL and bool((wholes <= slack).all())
+        return is_same and any((self._off(*pair) > slack).any() for pair in pairs)
+
+    def _off(self, one: int, other: int) -> FloatArray:
+        """Return how far two lines are apart where both are told."""
+        a, b = self.at[one], self.at[other]
+        both = self.block.known[a] & self.block.known[b]
+        found: FloatArray = np.abs(self.block.low[a] - self.block.low[b])[both]
+        return found
 
     def exceeds(self, largest: int, others: Sequence[int]) -> bool:
         """Test whether a line is nowhere less than others where both are told, or may be."""

@@ -160,7 +160,8 @@ class _Builder:
         self.base = base
         self.at = {line: i for i, line in enumerate(self.lines)}
         self.numbers = LineNumbers(block, self.at, base)
-        self.lattice = Lattice.of([each for each in sums if self._may_be_sum(each)], labels)
+        told = [each for each in sums if self._may_be_sum(each)]
+        self.lattice = Lattice.of(told, labels, self.numbers.divide_twice)
         self.doubts: list[str] = []
         self.features: list[DraftedFeature] = []
         self.peers: list[int] = []

@@ -91,7 +91,12 @@ def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> Question |
         own, known = np.array(both).T
         one, two = part.numbers, first.numbers
         told = one.known[own] & two.known[known]
-        if (told & (one.low[own] != two.low[known])).any():
+        is_off = told & (one.low[own] != two.low[known])
+        totals = {e.line for e in part.table.relations.sums(Axis.COLUMNS) if e.support.is_strong}
+        whole = [i for i, at in enumerate(part.table.counts) if at in totals]
+        # Tables with the same total everywhere divide the same people, by two things.
+        is_whole = not is_off[:, whole].any() and told[:, whole].sum() > _FEWEST_PLACES
+        if is_off.any() and not is_whole:
             same.append(part.name)
     if len(same) == 1:
         return None

@@ -48,7 +48,8 @@ def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure
         }
         beside |= {*in_latin(table.place).split()}
         labels = features[unnamed[0]].labels
-        for told in ([table.sheet] if table.sheet else [], phrases(table.title)):
+        own = table.title if len(table.title.split()) <= _MOST_WORDS else ""
+        for told in (each for each in ([table.sheet], phrases(table.title), [own]) if any(each)):
             able = [each for each in told if beside.isdisjoint(in_latin(each).split())]
             # Ages and sexes are told by their labels.
             if not usual_name(labels):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recon_cli.sources.read.relations import Relation
@@ -42,20 +42,32 @@ class Lattice:
     conflicts: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, sums: Sequence[Relation], labels: Mapping[int, tuple[str, ...]]) -> Lattice:
+    def of(
+        cls,
+        sums: Sequence[Relation],
+        labels: Mapping[int, tuple[str, ...]],
+        are_two: Callable[[Relation, Relation], bool] | None = None,
+    ) -> Lattice:
         """Read the features off sums.
 
         Args:
             labels: Line → the words of its header. They tell only whether parts of two totals that
                 nothing else joins are the same parts.
+            are_two: Whether numbers say that they are not, though words are alike.
         """
-        return _Builder(sums, labels).lattice()
+        return _Builder(sums, labels, are_two).lattice()
 
 
 class _Builder:
-    def __init__(self, sums: Sequence[Relation], labels: Mapping[int, tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        sums: Sequence[Relation],
+        labels: Mapping[int, tuple[str, ...]],
+        are_two: Callable[[Relation, Relation], bool] | None,
+    ) -> None:
         self.sums = _nested(_independent(sums))
         self.labels = labels
+        self.are_two = are_two
         self.group = list(range(len(self.sums)))
         self.whole_of: dict[int, list[Relation]] = {}
         for each in self.sums:
@@ -91,7 +103,8 @@ class _Builder:
         if one.step > 1 and one.step == two.step and offsets[0] == offsets[1]:
             return True
         rest = [[self._rest(part, each.line) for part in each.of] for each in (one, two)]
-        return rest[0] == rest[1] and all(rest[0])
+        are_alike = rest[0] == rest[1] and all(rest[0])
+        return are_alike and not (self.are_two is not None and self.are_two(one, two))
 
     def _is_linked(self, one: int, two: int) -> bool:
         """Test whether one line is a part of the other."""

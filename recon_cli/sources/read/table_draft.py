@@ -65,6 +65,8 @@ _MOST_APART: Final = 4
 _MOST_SPLITS: Final = 3
 #: Rows from a total to where it is printed again, both among them.
 _FEWEST_BETWEEN: Final = 4
+#: What all percentages add up to.
+_HUNDRED: Final = 100.0
 #: Rows of one kind of which a larger share of numbers is not whole have statistics.
 _BROKEN: Final = 0.5
 
@@ -266,14 +268,17 @@ class TableDraft:
         inside = np.ix_(self.region.body, columns)
         is_told = self.grid.is_number[inside]
         is_broken = self.grid.decimals[inside] > 0
+        is_other = is_told & (self.grid.values[inside] != _HUNDRED)
         found: set[str] = set()
         for at in names.keys:
             values, number = self.grid.coded((self.region.body, at))
-            told, broken = (np.zeros((len(values), len(columns)), dtype=np.int64) for _ in range(2))
+            told, broken, other = np.zeros((3, len(values), len(columns)), dtype=np.int64)
             np.add.at(told, number, is_told)
             np.add.at(broken, number, is_broken)
-            # Beside rates in columns of their own, others are whole in the rows of some value.
-            is_whole = ((told > 1) & (broken == 0)).any(axis=0)
+            np.add.at(other, number, is_other)
+            # Beside rates in columns of their own, others are whole in the rows of some value; not
+            # those in which all are the hundred per cent.
+            is_whole = ((told > 1) & (broken == 0) & (other > 0)).any(axis=0)
             told, broken = told[:, is_whole].sum(axis=1), broken[:, is_whole].sum(axis=1)
             if ((broken == 0) & (told > 1)).any():
                 rates = np.flatnonzero((broken > _BROKEN * told) & (told > 1))
@@ -903,7 +908,9 @@ class TableDraft:
             )
             answers = {"of its own": flag("apart", own), "their total": flag("total", own)}
         else:
-            text = f"{name}: {own!r} may be {parts}: no row shows it, none forbids it; is it so?"
+            text = (
+                f"{name}: {own!r} may be {parts}: too few rows show it, none forbids it; is it so?"
+            )
             answers = {"yes": flag("total", own), "no": flag("apart", name)}
         self.questions.append(Question(text, answers, (each.dimension,)))
         return doubted if each.support.shown else each

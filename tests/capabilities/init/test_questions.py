@@ -288,3 +288,16 @@ def test_percentages_of_a_long_file_some_of_them_whole_are_no_counts() -> None:
     Path("groups.csv").write_text("\n".join(rows) + "\n")
     shown = " ".join(recon("init", "groups.csv", "--total", "All").stdout.split())
     assert "not used 12 numbers: 'Percent' of groups.csv" in shown
+
+
+@pytest.mark.parametrize("whole", ["100.0", "100"])
+def test_a_value_of_which_all_percentages_are_broken_is_still_counted(whole: str) -> None:
+    rows = ["Area,Faith,Count,Percent"]
+    for area, *counts in (("Ashby", 26, 12, 10, 4), ("Carr", 46, 27, 13, 6), ("Elm", 41, 1, 7, 33)):
+        rows.append(f"{area},All,{counts[0]},{whole}")
+        for faith, number in zip("ABC", counts[1:], strict=True):
+            rows.append(f"{area},{faith},{number},{100 * number / counts[0]:.1f}")
+    Path("faith.csv").write_text("\n".join(rows) + "\n")
+    shown = " ".join(recon("init", "faith.csv", "--total", "All").stdout.split())
+    assert "not used 12 numbers: 'Percent' of faith.csv" in shown
+    assert "'A' is faith a, 'C' is faith c" in shown

@@ -69,3 +69,20 @@ def test_tables_under_two_names_are_said_to_be_of_two() -> None:
         Path(f"{name}.csv").write_text("\n".join(rows) + "\n")
     shown = " ".join(recon("init", "smoke.csv", "drink.csv", "--yes").stdout.split())
     assert "whether 'Answer' and 'Drink' are the same, both being 'Yes', 'No'" in shown
+
+
+SMOKER = "Area,Persons,Yes,No\nAshby,42,c,c\nBirch,47,21,26\nCarr,60,25,35\nAll,149,60,89\n"
+ILL = "Area,Persons,Yes,No\nAshby,42,19,23\nBirch,47,18,29\nCarr,60,c,c\nAll,149,49,100\n"
+
+
+def test_tables_of_the_same_people_with_other_answers_are_of_two_questions() -> None:
+    features, ends = _read(f"Smoker\n{SMOKER}\nDiabetes\n{ILL}")
+    assert features == ["smoker", "diabetes"]
+    assert ends == [(12, 12), (14, 14), (28, 28), (48, 48)]
+
+
+def test_tables_of_other_people_are_still_asked_about() -> None:
+    later = ILL.replace(",42,19,23", ",46,21,25").replace(",149,49,100", ",153,51,102")
+    Path("a.csv").write_text(f"2022\n{SMOKER}\n2023\n{later}")
+    said = recon("init", "a.csv", *RULE, code=2).stderr
+    assert "of several years, or other people?" in " ".join(said.split())
