@@ -40,6 +40,7 @@ from recon_cli.capabilities.init.statistic_tables import (
 from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
 from recon_cli.capabilities.init.table_questions import (
     ask_division,
+    ask_kinds_below,
     ask_kinds_of_places,
     ask_overfull,
     ask_percentages,
@@ -444,6 +445,7 @@ class _Drafter:
         for each in table.said_sums:
             if open_sums([each], partial(rows_named, table.rows)):
                 raise open_sum_error(each)
+        self.questions += filter(None, [ask_kinds_below(table.rows)])
         place = {row: i for i, row in enumerate(table.region.body.tolist())}
         base = table.relations.base
         headers = {word for path in table.headers.values() for word in path}

@@ -12,10 +12,10 @@ from recon_cli.statement.suppression import is_marker
 from recon_cli.statement.texts import interval_said
 
 #: A text that is short and no word: ``[c]``, ``..C``, ``(D)``, ``/``, en dash, ``n/a``; a word in
-#: brackets, and what programs write for nothing.
+#: brackets, and what programs write for nothing. Letters are Latin, Greek or Cyrillic.
 _SHORT: Final = re.compile(
-    r"[^\w\s]{1,3}|\[[\w ]{1,20}\]|\(\s*\w{1,4}\s*\)|\.{1,3}\w{0,2}|:?\s?[A-Za-z]{1,2}"
-    r"|n/?[ap]\.?|n\.[ap]\.|#n/a|nan|null|none",
+    r"[^\w\s]{1,3}|\[[\w ]{1,20}\]|\(\s*\w{1,4}\s*\)|\.{1,3}\w{0,2}"
+    r"|:?\s?[A-Za-z\u0391-\u03c9\u0410-\u044f]{1,2}|n/?[ap]\.?|n\.[ap]\.|#n/a|nan|null|none",
     re.IGNORECASE,
 )
 

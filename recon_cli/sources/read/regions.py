@@ -356,6 +356,7 @@ class _Finder:
         for at in np.flatnonzero(withheld).tolist():
             own = {str(text) for text in self.grid.texts[body, at].tolist() if text}
             withheld[at] = own <= known or not any(text.isalpha() for text in own)
+            withheld[at] |= self._is_one_letter(body, at, numeric)
         numeric = np.union1d(numeric, np.flatnonzero(withheld)).astype(np.intp)
         if not len(numeric):
             return None
@@ -394,6 +395,19 @@ class _Finder:
         headings = [row for row in headings if row not in among]
         body = np.union1d(body, among).astype(np.intp)
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
+
+    def _is_one_letter(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
+        """Test whether a column between others of numbers, below a word, has one mark throughout.
+
+        Where every second column has, these are flags of the one before.
+        """
+        if not len(numeric) or not numeric[0] < at < numeric[-1]:
+            return False
+        marks: BoolArray = np.asarray(self.marks[body].all(axis=0))
+        others = np.flatnonzero(marks[numeric[0] : numeric[-1]]) + int(numeric[0])
+        is_one = bool((self.grid.codes[body, at] == self.grid.codes[body[0], at]).all())
+        is_named = bool(self.grid.filled[: body[0], at].any())
+        return bool(marks[at]) and is_one and is_named and 2 * len(others) < len(numeric)
 
     def _is_first_heading(self, header: Sequence[int], headings: Sequence[int]) -> bool:
         """Test whether the last row of a header is a heading, as another in the same column."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,6 +227,21 @@ def _units(block: Intervals) -> FloatArray:
     return np.where(np.isinf(unit), block.unit.min(axis=0), unit)
 
 
+def are_broken(grid: Grid, at: Any) -> BoolArray:
+    """Tell which numbers are not whole, as rates are.
+
+    *50.0* may be a count that a program wrote so, but not in a column beside *58.7*.
+
+    Args:
+        at: An index of the cells, as numpy takes it; the result has its shape.
+    """
+    found: BoolArray = grid.decimals[at] > 0
+    unique, inverse = grid.coded(at)
+    ends = np.array([_WHOLE_DECIMAL.search(text) is not None for text in unique], dtype=bool)
+    found |= ends[inverse] & found.any(axis=0)
+    return found
+
+
 def has_only_percentages(grid: Grid, region: Region, columns: Sequence[int]) -> bool:
     """Test whether columns are percentages, and what is a hundred beside them.
 
@@ -278,14 +293,8 @@ class _Table:
 
     @cached_property
     def fractional(self) -> BoolArray:
-        """Return numbers that are no counts, by themselves.
-
-        *50.0* may be a count that a program wrote so, but not beside *58.7*.
-        """
-        own = self.grid.decimals[self.at] > 0
-        unique, inverse = self.grid.coded(self.at)
-        ends = np.array([_WHOLE_DECIMAL.search(text) is not None for text in unique], dtype=bool)
-        own |= ends[inverse] & own.any(axis=0)
+        """Return numbers that are no counts, by themselves."""
+        own = are_broken(self.grid, self.at)
         own |= self.grid.percents[self.at] | (self.numbers < 0)
         found: BoolArray = self.known & own
         return found

@@ -40,6 +40,7 @@ from recon_cli.sources.read.relations import (
     Kind,
     Relation,
     Relations,
+    are_broken,
     has_only_percentages,
     intervals_of,
 )
@@ -267,7 +268,7 @@ class TableDraft:
         columns = np.array([at for at in self.region.numeric if at not in names.keys], np.intp)
         inside = np.ix_(self.region.body, columns)
         is_told = self.grid.is_number[inside]
-        is_broken = self.grid.decimals[inside] > 0
+        is_broken = are_broken(self.grid, inside) & is_told
         is_other = is_told & (self.grid.values[inside] != _HUNDRED)
         found: set[str] = set()
         for at in names.keys:
@@ -279,9 +280,9 @@ class TableDraft:
             # Beside rates in columns of their own, others are whole in the rows of some value; not
             # those in which all are the hundred per cent.
             is_whole = ((told > 1) & (broken == 0) & (other > 0)).any(axis=0)
-            told, broken = told[:, is_whole].sum(axis=1), broken[:, is_whole].sum(axis=1)
+            told, broken, other = (each[:, is_whole].sum(axis=1) for each in (told, broken, other))
             if ((broken == 0) & (told > 1)).any():
-                rates = np.flatnonzero((broken > _BROKEN * told) & (told > 1))
+                rates = np.flatnonzero((broken > _BROKEN * other) & (told > 1))
                 found |= {values[i] for i in rates.tolist()}
         return frozenset(found)
 

@@ -183,3 +183,53 @@ def test_places_that_are_divided_twice_are_read_by_one_division() -> None:
     said = "--leave-out", "Urban", "--leave-out", "Rural"
     assert f"{' '.join(said)} it is of 'North' and 'South'" in " ".join(_asked(text).split())
     assert _intervals(text, *said, *NORTH) == [(9, 9), (11, 11)]
+
+
+def test_a_column_of_one_letter_is_of_counts_that_are_withheld() -> None:
+    text = (
+        "School,Pupils,English,Welsh,Gaelic\nAshby,31,19,c,8\nBirch,60,24,c,35\n"
+        "Carr,46,31,c,13\nAll,137,74,c,56\n"
+    )
+    assert "'Pupils' may be 'English' + 'Welsh' + 'Gaelic'" in " ".join(_asked(text).split())
+    found = _intervals(text, "--total", "Pupils", "--below", "8")
+    assert found == [(1, 1), (2, 2), (4, 4), (7, 7)]
+
+
+def test_flags_beside_each_number_are_none() -> None:
+    text = (
+        "Area,Total,,Boys,,Girls,\nAshby,20,e,9,e,11,e\nBirch,22,e,12,e,10,e\nAll,42,e,21,e,21,e\n"
+    )
+    Path("a.csv").write_text(text)
+    shown = recon("init", "a.csv", "--all-places").stdout
+    assert "3 columns" in shown or "'Girls' is sex girls" in shown
+
+
+def test_sexes_below_each_place_are_no_places() -> None:
+    rows = ["Area,All ages,0-15,16-64,65+"]
+    for area, women, men in (
+        ("Ashby", (12, 9, 9), (10, 25, 8)),
+        ("Birch", (9, 12, 10), (8, 13, 14)),
+    ):
+        for name, own in (
+            (area, [a + b for a, b in zip(women, men, strict=True)]),
+            ("women", women),
+            ("men", men),
+        ):
+            rows.append(",".join(map(str, (name, sum(own), *own))))
+    Path("a.csv").write_text("\n".join(rows) + "\n")
+    asked = " ".join(recon("init", "a.csv", "--all-places", code=2).stderr.split())
+    assert "'women', 'men' stand below each of 'Ashby', 'Birch': kinds of people" in asked
+    assert "--leave-out 'Ashby / women'" in asked
+
+
+def test_a_letter_of_another_alphabet_may_be_a_mark() -> None:
+    letters = AREAS.replace("*", "\u043a")
+    assert _intervals(letters, "--below", "\u043a=18") == [(3, 3), (17, 17)]
+
+
+def test_percentages_below_each_row_of_counts_are_left_out() -> None:
+    text = (
+        "Area,,Persons,Female,Male\nAshby,No.,47,40,7\n,%,100.0,85.1,14.9\n"
+        "Birch,No.,30,*,*\n,%,100.0,*,*\nCarr,No.,50,30,20\n,%,100.0,60.0,40.0\n"
+    )
+    assert _intervals(text) == [(1, 29), (1, 29)]
