@@ -9,7 +9,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.init.label_words import are_apart
 from recon_cli.capabilities.init.lines import Part
+from recon_cli.capabilities.init.names import usual_name
 from recon_cli.capabilities.init.place_tree import (
     Division,
     Overfull,
@@ -85,6 +87,9 @@ def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> Question |
             "are they of places, or of kinds of people?",
             {**places, "each sheet is a kind of people": "--one-place"},
         )
+    names = [part.document.sheet or "" for part in parts]
+    if sheets and usual_name(names) in {"age", "sex"} and are_apart(names):
+        return None  # of the same people, each by another age, or sex
     for part in others:
         both = [(i, rows[row]) for i, row in enumerate(part.table.rows) if row in rows]
         if [part.column(at) for at in part.table.counts] != headers or len(both) < _FEWEST_PLACES:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from openpyxl import Workbook
 
 from tests.support.command_line import recon
 
@@ -233,3 +234,25 @@ def test_percentages_below_each_row_of_counts_are_left_out() -> None:
         "Birch,No.,30,*,*\n,%,100.0,*,*\nCarr,No.,50,30,20\n,%,100.0,60.0,40.0\n"
     )
     assert _intervals(text) == [(1, 29), (1, 29)]
+
+
+def test_sheets_of_ages_are_of_one_population() -> None:
+    made = Workbook()
+    made.remove(made.worksheets[0])
+    for name, rows in {
+        "Aged 0-15": ("Ashby,13,c,11", "Birch,64,42,22", "All,77,44,33"),
+        "Aged 16-64": ("Ashby,41,22,19", "Birch,35,29,6", "All,76,51,25"),
+    }.items():
+        sheet = made.create_sheet(name)
+        for line in ("Area,Persons,Female,Male", *rows):
+            sheet.append([int(w) if w.isdigit() else w for w in line.split(",")])
+    made.save("a.xlsx")
+    recon("init", "a.xlsx", *RULE)
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert found.select("least", "greatest").rows() == [(2, 2)]
+    for sheet, year in zip(made.worksheets, ("2023", "2024"), strict=True):
+        sheet.title = year
+    made.save("a.xlsx")
+    said = recon("init", "a.xlsx", *RULE, "--force", code=2).stderr
+    assert "of several years" in " ".join(said.split())
