@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,7 @@ class Titled:
 def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure:
     """Name the features that have no name as the one thing that a title says beside the others."""
     features = list(structure.features)
+    often = Counter(frozenset(each.labels) for each in features)
     for table in tables:
         inside = {number for line in table.lines for number in structure.values.get(line, {})}
         unnamed = [number for number in sorted(inside) if not _name(features[number])]
@@ -48,7 +50,9 @@ def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure
         }
         beside |= {*in_latin(table.place).split()}
         labels = features[unnamed[0]].labels
-        own = table.title if len(table.title.split()) <= _MOST_WORDS else ""
+        # What a title is, it tells of two features with the same labels alone.
+        is_twice = often[frozenset(features[unnamed[0]].labels)] > 1
+        own = table.title if is_twice and len(table.title.split()) <= _MOST_WORDS else ""
         for told in (each for each in ([table.sheet], phrases(table.title), [own]) if any(each)):
             able = [each for each in told if beside.isdisjoint(in_latin(each).split())]
             # Ages and sexes are told by their labels.
