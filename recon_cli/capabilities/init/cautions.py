@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -118,11 +118,14 @@ def in_thousands(beside: Iterable[str]) -> Iterator[Question]:
             return
 
 
-def added_up(readings: Iterable[Reading]) -> Question | None:
+def added_up(readings: Iterable[Reading], said: Collection[str] = ()) -> Question | None:
     """Ask how totals were made that rounded numbers add up to exactly; None if none do.
 
     Of counts that are each rounded by itself a total is off in most rows. Rounded together they add
     up; or the totals were made of rounded parts, and are no rounded counts at all.
+
+    Args:
+        said: Totals of which somebody says that they are some, rounded by themselves.
     """
     totals: dict[str, None] = {}
     for table in (table for reading in readings for table in reading.tables):
@@ -135,7 +138,7 @@ def added_up(readings: Iterable[Reading]) -> Question | None:
                 rows = dict(zip(table.region.body.tolist(), table.rows, strict=True))
                 words = {e.line: PART_OF.join(rows[e.line]) for e in sums if axis is Axis.ROWS}
                 totals |= dict.fromkeys(words.get(e.line) or table.header(e.line) for e in sums)
-    if not totals:
+    if {*totals} <= {*said}:
         return None
     shown = ", ".join(repr(name) for name in list(totals)[:_MOST_NAMED])
     return Question(
@@ -144,6 +147,7 @@ def added_up(readings: Iterable[Reading]) -> Question | None:
         {
             "rounded so": flag("rounded", "controlled"),
             "added up after": flag("leave-out", *totals),
+            "by chance, each by itself": flag("total", *totals),
         },
     )
 

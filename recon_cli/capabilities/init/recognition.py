@@ -187,7 +187,7 @@ def recognise(
     mapping = {**_as_keys(said), **recognised.mapping}
     if said.columns and "columns_of" not in mapping:
         mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
-    return _with_protection(replace(recognised, mapping=mapping), declared)
+    return _with_protection(replace(recognised, mapping=mapping), declared, choices.total)
 
 
 def _loaded(names: Sequence[str]) -> dict[str, Release]:
@@ -223,8 +223,13 @@ def _with_blanks(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
     return replace(found, markers=("", *found.markers), mapping=mapping)
 
 
-def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
+def _with_protection(
+    found: RecognisedFiles, declared: Declared, totals: Sequence[str]
+) -> RecognisedFiles:
     """Add the law that is declared beside the files, or said, or doubts about what it may be.
+
+    Args:
+        totals: What is said to be totals.
 
     Raises:
         ConfigError: A law is said, and no count looks like it, or a file declares it.
@@ -263,7 +268,7 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
             "drafted law says that each was rounded up or down (`--rounded nearest`, `random`, "
             "`controlled` or `none`)"
         )
-    asked = added_up(reading for _, reading in found.readings)
+    asked = added_up((reading for _, reading in found.readings), totals)
     if asked is not None and found.base is not None and rounding in (None, "nearest", "random"):
         found = replace(found, questions=(*found.questions, asked))
     if rounding == "none":

@@ -143,12 +143,14 @@ def ask_ways(whole: str, ways: Iterable[Sequence[str]], columns: tuple[int, ...]
 
     Example:
         >>> print(ask_ways("All", [["Car", "Bus"], ["Car", "Bus", "Boat"]]).text)
-        numbers are rounded, and 'All' may be Car + Bus, or Car + Bus + Boat: which is it?
+        numbers are rounded, and 'All' may be 'Car' + 'Bus', or 'Car' + 'Bus' + 'Boat': which is it?
     """
-    said = [" + ".join(way) for way in ways]
+    sets = [*map(list, ways)]
+    shown = ", or ".join(" + ".join(map(repr, own)) for own in sets)
+    said = {" + ".join(own): flag("sum", f"{whole} = {' + '.join(own)}") for own in sets}
     return Question(
-        f"numbers are rounded, and {whole!r} may be {', or '.join(said)}: which is it?",
-        {own: flag("sum", f"{whole} = {own}") for own in said} | {"none": flag("apart", whole)},
+        f"numbers are rounded, and {whole!r} may be {shown}: which is it?",
+        said | {"none": flag("apart", whole)},
         columns,
     )
 

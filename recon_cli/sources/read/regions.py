@@ -254,13 +254,20 @@ class _Finder:
         found[first : last + 1] |= alike[first : last + 1]
 
     def _is_like(self, row: int, first: int, columns: NDArray[np.intp]) -> bool:
-        """Test whether a row above the first number has marks in place of all of its own."""
+        """Test whether a row above the first number has marks in place of all of its own.
+
+        It has words where that has some, or the next row of numbers: percentages may stand between.
+        """
         beside = np.setdiff1d(np.arange(self.grid.shape[1]), columns)
         filled = self.grid.filled
         has_words = bool(filled[row, beside].any())
+        rows = np.flatnonzero(
+            self.grid.is_number[:, columns].any(axis=1) | (self.marks[:, columns].any(axis=1))
+        )
+        alike = (filled[rows[rows >= first][:3]][:, beside] == filled[row, beside]).all(axis=1)
         return (
             has_words
-            and bool((filled[row, beside] == filled[first, beside]).all())
+            and bool(alike.any())
             and bool(self.marks[row, columns[filled[row, columns]]].all())
             and bool(filled[row, columns].any())
         )

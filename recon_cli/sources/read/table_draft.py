@@ -26,7 +26,7 @@ from recon_cli.sources.read.choices import (
 )
 from recon_cli.sources.read.crossed import ValueSum, value_sums
 from recon_cli.sources.read.crossed_headers import with_crossed
-from recon_cli.sources.read.evidence import Support
+from recon_cli.sources.read.evidence import CERTAIN_BITS, STRONG_POSITIONS, Support
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.intervals import Intervals
@@ -367,6 +367,7 @@ class TableDraft:
             relations = with_nobody(relations, self.headers, self._every(inner))
             relations = self._with_said_sums(relations, inner, withheld)
             relations = with_sums_of_heads(relations, self._every(inner))
+            relations = replace(relations, found=tuple(map(self._as_doubted, relations.found)))
             relations = relations.discounted(self.grid, inner, withheld)
             self.kinds = self._kinds_of_places(names, relations)
             names = self._named.names(self.kinds)
@@ -552,10 +553,15 @@ class TableDraft:
             return ask_ways(whole, ways, (each.line, *each.of))
         parts = " + ".join(map(repr, ways[0]))
         rows = f"{each.support.shown} row" + "s" * (each.support.shown != 1)
-        why = "which may be chance" if each.is_rounded else f"{each.support.open} leave it open"
+        is_near = each.support.shown >= STRONG_POSITIONS
+        why = "which may be chance" if is_near else f"{each.support.open} leave it open"
         return Question(
             f"{whole!r} = {parts} in {rows}, {why}: is it so?",
-            {"yes": flag("total", whole), "no": flag("apart", whole)},
+            {
+                "yes": flag("total", whole),
+                "no": flag("apart", whole),
+                "no, and nobody is in two of them": flag("apart", whole, *ways[0]),
+            },
             (each.line, *each.of),
         )
 
@@ -601,6 +607,23 @@ class TableDraft:
         said = self._said((*self.choices.total, *self.choices.apart))
         is_called = says(" ".join(self.headers[each.line]), Sense.TOTAL) and not each.rivals
         return each.support.is_strong or each.line in said or is_called
+
+    def _as_doubted(self, each: Relation) -> Relation:
+        """Return a sum of columns doubted if it is near to chance, and no word says it.
+
+        Words say it that call its line a total, or its parts sexes or ages.
+        """
+        if not each.is_sum or each.axis is not Axis.COLUMNS or each.support.is_said:
+            return each
+        is_near = not each.support.is_alike and each.support.margin < CERTAIN_BITS
+        are_people = all(
+            any(interval(word) or says(word, Sense.MALE, Sense.FEMALE) for word in self.headers[at])
+            for at in each.of
+        )
+        is_called = says(" ".join(self.headers[each.line]), Sense.TOTAL)
+        if not is_near or are_people or is_called:
+            return each
+        return replace(each, support=replace(each.support, is_doubted=True))
 
     def _is_taken(self, each: Relation) -> bool:
         """Test whether a sum that is not strong is taken for one all the same."""
@@ -931,7 +954,7 @@ class TableDraft:
         joined = {at for each in across for at in (each.line, *each.of)}
         if joined:
             return self._wide_counts(relations)
-        adding = [at for at in whole if any(e.count == at for e in values)]
+        adding = [at for at in whole if any(e.count == at and not e.slip for e in values)]
         counts = said or tuple((adding or whole)[:1])
         if len(whole) > 1 and not said:
             shown = ", ".join(repr(self._header(at)) for at in whole)

@@ -48,9 +48,14 @@ def test_how_such_totals_were_made_is_asked(said: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [("--rounded", "controlled"), ("--rounded", "random", "--leave-out", "All")]
+    "said",
+    [
+        ("--rounded", "controlled"),
+        ("--rounded", "random", "--leave-out", "All"),
+        ("--rounded", "random", "--total", "All"),
+    ],
 )
-def test_either_answer_is_taken(said: tuple[str, ...]) -> None:
+def test_any_answer_is_taken(said: tuple[str, ...]) -> None:
     write(Path("ways.csv"), is_added=True, seed=3)
     assert ASKED not in recon("init", "ways.csv", *said, "--all-places").stdout
 

@@ -256,3 +256,23 @@ def test_sheets_of_ages_are_of_one_population() -> None:
     made.save("a.xlsx")
     said = recon("init", "a.xlsx", *RULE, "--force", code=2).stderr
     assert "of several years" in " ".join(said.split())
+
+
+def test_a_sum_of_two_rows_that_no_word_says_is_asked_about() -> None:
+    text = "Court,Theft,Fraud,Arson\nUna,15,9,6\nVik,22,15,7\nWyn,9,7,*\n"
+    asked = " ".join(_asked(text).split())
+    assert "'Theft' = 'Fraud' + 'Arson' in 2 rows, which may be chance" in asked
+    apart = [word for kind in ("Theft", "Fraud", "Arson") for word in ("--apart", kind)]
+    assert " ".join(apart) in asked
+    assert _intervals(text, *apart)[0] != (2, 2)
+    assert _intervals(text, "--total", "Theft") == [(2, 2)]
+
+
+def test_a_first_place_with_percentages_below_it_is_no_header() -> None:
+    text = (
+        "Hospital,,Total,Men,Women\nAda,Number,c,c,c\n,%,100.0,c,c\nBly,Number,c,c,c\n"
+        ",%,100.0,c,c\nCam,Number,54,35,19\n,%,100.0,64.8,35.2\n"
+        "All hospitals,Number,58,37,21\n,%,100.0,63.8,36.2\n"
+    )
+    assert _intervals(text) == [(1, 1), (1, 1), (1, 1), (1, 1), (2, 2), (2, 2)]
+    assert len(_intervals(text, "--header", "1")) == 6
