@@ -15,7 +15,7 @@ from recon_cli.arrays import BoolArray, numbered
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
-from recon_cli.sources.read.words import Sense, is_word
+from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Totals of rounded counts are less far from the sum of these, as a share.
 #: Headings of which one may be a row.
@@ -256,21 +256,22 @@ class _Finder:
     def _is_like(self, row: int, first: int, columns: NDArray[np.intp]) -> bool:
         """Test whether a row above the first number has marks in place of all of its own.
 
-        It has words where that has some, or the next row of numbers: percentages may stand between.
+        It has words where that has some; or one mark, again and again, that is no word of a header.
         """
         beside = np.setdiff1d(np.arange(self.grid.shape[1]), columns)
         filled = self.grid.filled
-        has_words = bool(filled[row, beside].any())
-        rows = np.flatnonzero(
-            self.grid.is_number[:, columns].any(axis=1) | (self.marks[:, columns].any(axis=1))
-        )
-        alike = (filled[rows[rows >= first][:3]][:, beside] == filled[row, beside]).all(axis=1)
-        return (
-            has_words
-            and bool(alike.any())
-            and bool(self.marks[row, columns[filled[row, columns]]].all())
-            and bool(filled[row, columns].any())
-        )
+        own = columns[filled[row, columns]]
+        if not filled[row, beside].any() or not len(own) or not self.marks[row, own].all():
+            return False
+        is_alike = bool((filled[row, beside] == filled[first, beside]).all())
+        return is_alike or self._is_one_mark(row, own)
+
+    def _is_one_mark(self, row: int, at: NDArray[np.intp]) -> bool:
+        """Test whether columns have one mark in a row, which says of no unit, sex or number."""
+        (text, *others) = {str(self.grid.texts[row, column]) for column in at.tolist()}
+        senses = Sense.UNIT, Sense.PERCENTAGE, Sense.MALE, Sense.FEMALE
+        is_plain = not any(map(str.isdigit, text)) and not any(says(text, s) for s in senses)
+        return not others and len(at) > 1 and is_plain
 
     def _counts_up(self, row: int, columns: NDArray[np.intp]) -> bool:
         """Test whether the numbers of a row are those of a header: years, or ages one by one."""

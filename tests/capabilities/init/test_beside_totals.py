@@ -276,3 +276,21 @@ def test_a_first_place_with_percentages_below_it_is_no_header() -> None:
     )
     assert _intervals(text) == [(1, 1), (1, 1), (1, 1), (1, 1), (2, 2), (2, 2)]
     assert len(_intervals(text, "--header", "1")) == 6
+
+
+def test_a_first_place_with_its_parent_before_it_is_no_header() -> None:
+    text = (
+        "Island,Town,Total,Boys,Girls\nGozo,Qala,c,c,c\n,Xaghra,40,c,38\n,Total,42,c,39\n"
+        "Malta,Sliema,c,c,c\n,Mosta,96,37,59\n,Total,98,38,60\nMalta and Gozo,,140,41,99\n"
+    )
+    said = "--place", "Town", "--parent", "Island"
+    found = _intervals(text, *said)
+    assert len(found) == 8
+    assert all(least == greatest for least, greatest in found)
+
+
+@pytest.mark.parametrize("header", ["Area,T,M,F", "Area,n,n,n", "Area,N,%,N"])
+def test_letters_of_a_header_are_no_place(header: str) -> None:
+    Path("a.csv").write_text(f"{header}\nAshby,20,9,11\nBirch,22,12,10\nAll,42,21,21\n")
+    shown = recon("init", "a.csv", "--all-places", "--yes").stdout
+    assert "3 rows of places" in " ".join(shown.split())
