@@ -142,8 +142,8 @@ def added_up(readings: Iterable[Reading], said: Collection[str] = ()) -> Questio
         return None
     shown = ", ".join(repr(name) for name in list(totals)[:_MOST_NAMED])
     return Question(
-        f"{shown}: rounded numbers add up to it exactly, which in few rows those do that are "
-        "rounded one by one: were they rounded so as to add up, or added up after rounding?",
+        f"{shown}: rounded numbers add up to it exactly, as counts that are each rounded by "
+        "themselves rarely do: were they rounded so as to add up, or was it added up afterwards?",
         {
             "rounded so": flag("rounded", "controlled"),
             "added up after": flag("leave-out", *totals),

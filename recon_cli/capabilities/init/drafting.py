@@ -214,7 +214,7 @@ class _Drafter:
             release,
             self._mapping(geoids),
             geoids,
-            (*self.doubts, *doubts),
+            tuple(dict.fromkeys((*self.doubts, *self.features.doubts, *doubts))),
             tuple(asked_once(self.questions)),
             {each.name: each.marks for each in self.found},
             self.missing,
@@ -717,10 +717,8 @@ class _Drafter:
         tables: Mapping[int, int] | None = None,
     ) -> dict[int, Condition]:
         """Add the features of a structure to the schema; return what each line counts of them."""
-        found = self.features.conditions(structure, crossed, tables)
-        self.doubts += (*structure.doubts, *self.features.doubts)
-        self.features.doubts.clear()
-        return found
+        self.doubts += structure.doubts
+        return self.features.conditions(structure, crossed, tables)
 
     def _table(self, cells: Sequence[Condition], part: Part, places: Sequence[Hashable]) -> None:
         """Add a table; or give the places of a part to the one that has all its cells already."""

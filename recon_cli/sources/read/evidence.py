@@ -15,7 +15,7 @@ CERTAIN_BITS: Final = 10.0
 
 @dataclass(frozen=True)
 class Support:
-    """How far the numbers bear a relation out.
+    """Say how far the numbers bear a relation out.
 
     Attributes:
         shown: Positions in which all numbers are printed, and agree.
@@ -44,7 +44,7 @@ class Support:
 
     @property
     def is_strong(self) -> bool:
-        """Whether two positions or more show it, and hardly by chance; or others that are alike."""
+        """Test whether two positions show it, hardly by chance, or others that are alike do."""
         return (
             self.is_alike
             or self.is_said

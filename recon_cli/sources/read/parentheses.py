@@ -20,7 +20,7 @@ WITHHELD: Final = "withheld"
 
 @dataclass
 class Parentheses:
-    """What sums tell of numbers in parentheses.
+    """Weigh what sums tell of numbers in parentheses.
 
     Attributes:
         agreeing: Cells that are in a sum that holds if they are the numbers.
