@@ -301,7 +301,8 @@ def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
             raise ConfigError(f"{said}: in place of counts is {shown}")
     if declared.rounding not in (None, "none") and found.base is None:
         raise ConfigError(
-            f"--rounded {declared.rounding}: the counts are not all multiples of one number"
+            f"--rounded {declared.rounding}: the counts are not all multiples of one number, or "
+            "are too few to tell"
         )
 
 
