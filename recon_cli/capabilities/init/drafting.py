@@ -60,6 +60,7 @@ from recon_cli.sources.formats.count_sheet import COLUMNS
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
+from recon_cli.sources.read.crossed import numbers_by_line, numbers_of_rows
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
 from recon_cli.sources.read.parentheses import NUMBERS
@@ -131,32 +132,39 @@ def geoids_of(files: Sequence[TableFile]) -> dict[str, str]:
     return drafter.places.geoids()
 
 
-def _nameless_total(table: TableReading, paths: Sequence[Words]) -> PlaceSum | None:
+def _nameless_total(
+    table: TableReading, paths: Sequence[Words], numbers: Intervals
+) -> PlaceSum | None:
     """Return the rows without any place as those of all, where a column says what places are of.
 
     Numbers show it in one combination at least, and break it in none.
 
     Args:
         paths: The words of each place.
+        numbers: Places by combinations.
     """
-    whole = (NAMELESS,)
-    parts = [i for i, path in enumerate(paths) if path != whole and path[:-1] not in paths]
-    if whole not in paths or len(parts) < _FEWEST_PLACES:
+    parts = [i for i, path in enumerate(paths) if path != (NAMELESS,) and path[:-1] not in paths]
+    if (NAMELESS,) not in paths or len(parts) < _FEWEST_PLACES:
         return None
-    dimensions = [at for at in table.names.keys if at != table.place]
-    which = table.grid.combinations(table.region.body, dimensions)[1]
-    place = {path: i for i, path in enumerate(paths)}
-    at = np.array([place[path] for path in table.place_paths])
-    numbers = np.full((len(paths), int(which.max(initial=0)) + 1), np.nan)
-    numbers[at, which] = table.grid.values[table.region.body, table.counts[0]]
-    total, own = numbers[place[whole]], numbers[parts]
-    slack = (table.relations.base - 1) * (len(parts) + 1)
-    is_told = ~np.isnan(own).any(axis=0) & ~np.isnan(total)
-    off = np.nansum(own, axis=0) - total
-    is_broken = (off > slack) | (is_told & (off < -slack))
-    if is_broken.any() or not (is_told & (total > 0)).any():
-        return None
-    return PlaceSum(place[whole], tuple(parts))
+    whole = paths.index((NAMELESS,))
+    told = numbers.known[[whole, *parts]].all(axis=0) & (numbers.low[whole] > 0)
+    is_it = told.any() and fits(numbers, whole, parts, table.relations.base)
+    return PlaceSum(whole, tuple(parts)) if is_it else None
+
+
+def _numbers_of_places(table: TableReading, places: Sequence[int]) -> Intervals:
+    """Return the counts of a table with a row a count: places by combinations of all else.
+
+    Args:
+        places: The place of each row, numbered from 0.
+    """
+    lines = np.array(places, dtype=np.int64)
+    beside = [at for at in table.names.keys if at not in {table.place, *table.parents}]
+    position = table.grid.combinations(table.region.body, beside)[1]
+    read = partial(numbers_of_rows, table.grid, table.region, withheld=table.withheld)
+    return Intervals.beside(
+        [numbers_by_line(read(count), lines, position) for count in table.counts]
+    )
 
 
 class _Drafter:
@@ -472,18 +480,39 @@ class _Drafter:
         """Add the places of a table with a row a count."""
         table = part.table
         paths = list(dict.fromkeys(table.place_paths))
-        place = {path[-1]: i for i, path in enumerate(paths) if path}
-        if NAMELESS in place:
-            place[""] = place[NAMELESS]
+        place_of = {path: i for i, path in enumerate(paths)}
+        named: dict[str, list[int]] = {}
+        for i, path in enumerate(paths):
+            named.setdefault(path[-1], []).append(i)
+        named[""] = named.get(NAMELESS, [])
+
+        def beside(total: int, parts: Sequence[int]) -> tuple[int, ...]:
+            """Return the parts of a place; those of its group where others have its name, too."""
+            path = paths[total]
+            is_alone = len(named[path[-1]]) == 1
+            return tuple(i for i in parts if is_alone or paths[i][:-1] == path[:-1])
+
         sums = [
-            PlaceSum(place[each.total], tuple(place[value] for value in each.parts))
+            PlaceSum(i, own)
             for each in table.values
-            if each.dimension == table.place and each.support.is_strong and each.total in place
+            if each.dimension == table.place and each.support.is_strong
+            for i in named.get(each.total, ())
+            if (own := beside(i, [j for v in each.parts for j in named.get(v, ())]))
         ]
-        if table.parents and (whole := _nameless_total(table, paths)) is not None:
+        lines = [place_of[path] for path in table.place_paths]
+        numbers = _numbers_of_places(table, lines)
+        if table.parents and (whole := _nameless_total(table, paths, numbers)) is not None:
             sums.append(whole)
-        numbers = Intervals.exact(np.zeros((len(paths), 0)))
-        self.places.add(part.label, paths, sums, numbers, _codes(part))
+        self.places.add(
+            part.label,
+            paths,
+            sums,
+            numbers,
+            _codes(part),
+            base=table.relations.base,
+            totals={lines[row] for row in table.rows_total},
+            apart={lines[row] for row in table.rows_apart},
+        )
 
     def _ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
         """Ask what lines are that are no parts of others, and leave them out until it is said."""

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.arrays import BoolArray, FloatArray, IntArray, numbered
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.sources.read.evidence import Sum, Support
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
@@ -56,31 +56,18 @@ def value_sums(
         keys: The columns of the dimensions.
         withheld: Cells whose numbers a flag beside them takes back.
     """
-    body = region.body
-    numbers = grid.values[body, count].copy()
-    if withheld is not None:
-        numbers[withheld[body, count]] = np.nan
-    low, high = _ends(grid, region, count)
-    known = ~np.isnan(numbers) & (numbers >= 0)
-    low, high = np.where(known, numbers, low), np.where(known, numbers, high)
-    unit = 10.0 ** -np.minimum(grid.decimals[body, count], 9)
-    coded = {at: grid.coded((region.body, at)) for at in keys}
+    body, cells = region.body, numbers_of_rows(grid, region, count, withheld)
     found: list[ValueSum] = []
     for key in keys:
-        values, codes = coded[key]
-        others = [coded[at][1] for at in keys if at != key]
-        position, width = np.zeros(len(body), dtype=np.int64), 1
-        for own in others:
-            size = int(own.max(initial=0)) + 1
-            position, width = numbered(position * size + own, width * size)
-        shape = len(values), width
+        values, codes = grid.coded((body, key))
+        position = grid.combinations(body, [at for at in keys if at != key])[1]
+        shape = len(values), int(position.max(initial=-1)) + 1
         if len(values) < 3 or shape[0] * shape[1] > _MOST_CELLS:
             continue
         order = _as_listed(codes, position)
         values, codes = [values[i] for i in order], np.argsort(order)[codes]
-        cells = Intervals(low, high, known, np.ones_like(known), unit)
-        base = _base(numbers)
-        block = _block(shape, codes, position, cells).in_steps(base)
+        base = _base(cells)
+        block = numbers_by_line(cells, codes, position).in_steps(base)
         exact = find_sums(block)
         sums = sums_of(block, base) if base > 1 else exact or find_sums(block, np.ones(shape[1]))
         off = slips(block) if base == 1 and not exact and block.low.size <= _MOST_TRIED else []
@@ -207,35 +194,44 @@ def totals_and_parts(
             yield places
 
 
-def _ends(grid: Grid, region: Region, count: int) -> tuple[FloatArray, FloatArray]:
-    unique, inverse = grid.coded((region.body, count))
-    ends = np.array([bounds(text) for text in unique]).reshape(-1, 2)
-    return ends[inverse, 0], ends[inverse, 1]
+def numbers_by_line(cells: Intervals, lines: IntArray, position: IntArray) -> Intervals:
+    """Return numbers in a line as a block of several; unknown where none is.
 
+    It has no positions where it would be larger than numbers can be compared in.
 
-def _block(
-    shape: tuple[int, int],
-    lines: IntArray,
-    positions: IntArray,
-    own: Intervals,
-) -> Intervals:
-    """The cells of one column as lines by positions; nothing is known of a cell without a row."""
-    block = Intervals(
-        np.zeros(shape),
-        np.full(shape, np.inf),
-        np.zeros(shape, dtype=bool),
-        np.zeros(shape, dtype=bool),
-        np.ones(shape),
-    )
-    block.low[lines, positions] = own.low
-    block.high[lines, positions] = own.high
-    block.known[lines, positions] = own.known
-    block.present[lines, positions] = True
-    block.unit[lines, positions] = own.unit
+    Args:
+        lines: The line of each number.
+        position: Its position there.
+    """
+    shape = int(lines.max(initial=-1)) + 1, int(position.max(initial=-1)) + 1
+    if shape[0] * shape[1] > _MOST_CELLS:
+        return Intervals.unknown((shape[0], 0))
+    block = Intervals.unknown(shape)
+    block.put(lines, position, cells)
     return block
 
 
-def _base(numbers: FloatArray) -> int:
+def numbers_of_rows(
+    grid: Grid, region: Region, count: int, withheld: BoolArray | None
+) -> Intervals:
+    """Return the numbers of a column as one line, a position for each row of the body.
+
+    Args:
+        withheld: Cells whose numbers a flag beside them takes back.
+    """
+    body = region.body
+    numbers = grid.values[body, count].copy()
+    if withheld is not None:
+        numbers[withheld[body, count]] = np.nan
+    unique, inverse = grid.coded((body, count))
+    low, high = np.array([bounds(text) for text in unique]).reshape(-1, 2)[inverse].T
+    known = ~np.isnan(numbers) & (numbers >= 0)
+    unit = 10.0 ** -np.minimum(grid.decimals[body, count], 9)
+    low, high = np.where(known, numbers, low), np.where(known, numbers, high)
+    return Intervals(low, high, known, np.ones_like(known), unit)
+
+
+def _base(cells: Intervals) -> int:
     """Return the number of which all counts are multiples; 1 where too few say so."""
-    told = numbers[~np.isnan(numbers) & (numbers > 0) & (numbers == np.floor(numbers))]
+    told = cells.low[cells.known & (cells.low > 0) & (cells.low == np.floor(cells.low))]
     return max(int(np.gcd.reduce(told.astype(np.int64))), 1) if len(told) >= 12 else 1

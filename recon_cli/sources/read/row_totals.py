@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -147,8 +147,7 @@ def with_groups(
 ) -> Relations:
     """Return relations of places in one list that totals cut into groups; ask where few show it.
 
-    Each row is a total or stands below one, or above it, and no number breaks a sum. Where nobody
-    says so and one of the sums may be chance, all are asked about together.
+    Each row is a total or stands below one, or above it, and no number breaks a sum.
 
     Args:
         rows: Row of the grid → its words.
@@ -160,33 +159,56 @@ def with_groups(
     if any(len(path) > 1 for path in rows.values()):
         return relations
     places = list(rows)
-    slack = relations.base - 1
-    groups = _groups(block, slack) or _groups_under_whole(block, slack)
+    labels = [path[-1] for path in rows.values()]
     strong = {each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong}
-    found = {places[total]: tuple(places[i] for i in parts) for total, parts in groups.items()}
-    if len(found) < _FEWEST_PARTS or strong >= {*found}:
-        return relations
-    label = {row: path[-1] for row, path in rows.items()}
-    names = {label[row] for row in found}
+    shown = [i for i, row in enumerate(places) if row in strong]
+    groups = said_groups(block, labels, relations.base, shown, said=said, ask=ask)
+    found = {places[total]: tuple(places[i] for i in own) for total, own in groups.items()}
+    told = tuple(
+        Relation(Axis.ROWS, row, own, replace(support(row, own), is_said=True))
+        for row, own in found.items()
+    )
+    return replace(relations, found=(*without_rivals(relations.found, told), *told))
+
+
+def said_groups(
+    block: Intervals,
+    labels: Sequence[str],
+    base: int,
+    strong: Collection[int],
+    *,
+    said: Choices,
+    ask: Callable[[Question], None],
+) -> dict[int, tuple[int, ...]]:
+    """Return lines that are said to be totals, of those that cut a list into groups, and the parts.
+
+    Where nobody says so and one of the sums may be chance, all are asked about together.
+
+    Args:
+        block: The numbers of each line.
+        labels: What each line is called.
+        base: What numbers are rounded to.
+        strong: Lines that numbers show to be totals.
+    """
+    slack = base - 1
+    groups = _groups(block, slack) or _groups_under_whole(block, slack)
+    names = {labels[i] for i in groups}
+    if len(groups) < _FEWEST_PARTS or {*strong} >= {*groups}:
+        return {}
     if names & {*said.total}:
-        told = tuple(
-            Relation(Axis.ROWS, row, own, replace(support(row, own), is_said=True))
-            for row, own in found.items()
-            if label[row] in said.total and row not in strong
-        )
-        return replace(relations, found=(*without_rivals(relations.found, told), *told))
+        return {i: own for i, own in groups.items() if labels[i] in said.total and i not in strong}
     if names & {*said.apart, *(each.total for each in said.sums)}:
-        return relations
-    sums = [f"{label[row]} = {' + '.join(label[i] for i in own)}" for row, own in found.items()]
+        return {}
+    sums = [f"{labels[i]} = {' + '.join(labels[part] for part in groups[i])}" for i in groups]
     answers = {
         "yes": " ".join(flag("sum", each) for each in sums),
-        "no, all are places beside each other": flag("apart", *(label[row] for row in found)),
+        "no, all are places beside each other": flag("apart", *(labels[i] for i in groups)),
     }
     shown = "; ".join(sums[:_FEWEST_PARTS]) + "; …" * (len(sums) > _FEWEST_PARTS)
     ask(
         Question(f"rows may be totals of those beside them, as far as numbers go: {shown}", answers)
     )
-    return relations
+    return {}
 
 
 def _groups(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:

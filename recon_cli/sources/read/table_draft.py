@@ -24,7 +24,12 @@ from recon_cli.sources.read.choices import (
     columns_named,
     flag,
 )
-from recon_cli.sources.read.crossed import ValueSum, value_sums
+from recon_cli.sources.read.crossed import (
+    ValueSum,
+    numbers_by_line,
+    numbers_of_rows,
+    value_sums,
+)
 from recon_cli.sources.read.crossed_headers import with_crossed
 from recon_cli.sources.read.evidence import CERTAIN_BITS, STRONG_POSITIONS, Support
 from recon_cli.sources.read.grid import Grid
@@ -52,7 +57,7 @@ from recon_cli.sources.read.row_labels import (
     rows_named,
 )
 from recon_cli.sources.read.row_names import NamedRows
-from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with_nested
+from recon_cli.sources.read.row_totals import said_groups, with_groups, with_lone_total, with_nested
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
@@ -131,8 +136,8 @@ class TableDraft:
             row_reasons=said,
             counted_rows=rows_named(table.rows, self.choices.count),
             counted_values=self.choices.count,
-            rows_total=rows_named(table.rows, self.choices.total),
-            rows_apart=rows_named(table.rows, self.choices.apart),
+            rows_total=rows_named(table.place_paths, self.choices.total),
+            rows_apart=rows_named(table.place_paths, self.choices.apart),
             said_sums=tuple(self.choices.sums),
             repeated=self.repeated,
         )
@@ -892,6 +897,22 @@ class TableDraft:
         shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
         found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
         found = with_said_values(found, self.choices.sums, dimensions, whole[0])
+        open_ = {e.dimension for e in found if not e.support.is_strong or is_near_chance(e)}
+        for at, values in dimensions:
+            if {at} & open_ or at in names.parents:
+                continue  # what is asked of one sum may tell the others
+            lines = self.grid.coded((region.body, at))[1]
+            beside = [key for key in names.keys if key != at]
+            position = self.grid.combinations(region.body, beside)[1]
+            cells = numbers_of_rows(self.grid, region, whole[0], withheld)
+            strong = [i for i, value in enumerate(values) if (at, value) in shown]
+            block = numbers_by_line(cells, lines, position)
+            ask = self.questions.append
+            groups = said_groups(block, values, relations.base, strong, said=self.choices, ask=ask)
+            told = Support(0, 0, 0, 0.0, 0.0, is_said=True)
+            for total, own in groups.items():
+                parts = tuple(values[i] for i in own)
+                found.append(ValueSum(at, whole[0], values[total], parts, told))
         # Which places another is of is looked at later, with their codes and all their counts.
         place, _ = self._named.place(names)
         places = {place, *(at for one in names.parents.items() for at in one if place is not None)}
@@ -904,7 +925,7 @@ class TableDraft:
         One that chance may have made is none until it is said.
         """
         doubted = replace(each, support=replace(each.support, is_doubted=True))
-        is_said = each.total in self.choices.total
+        is_said = each.support.is_said or each.total in self.choices.total
         is_apart = self._header(each.dimension) in self.choices.apart
         is_chance = is_near_chance(each) or bool(each.rivals)
         if each.total in self.choices.apart or (is_apart and is_chance and not is_said):

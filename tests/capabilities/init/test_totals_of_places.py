@@ -204,3 +204,46 @@ def test_a_column_of_kinds_of_places_is_nothing_that_they_are_part_of(
         "Samland": "A", "Amra": "A1", "Kalan": "A11", "Khurd": "A12",
         "Bel": "A2", "Nagar": "A21", "Pura": "A22",
     }  # fmt: skip
+
+
+REGIONS = (
+    "Area,Total,Boys,Girls\nCountry,98,44,54\nNorth,53,22,31\nAshby,17,*,*\nBirch,17,*,*\n"
+    "Cedar,19,5,14\nSouth,45,22,23\nDale,29,8,21\nElm,16,14,2\n"
+)
+WITHHELD = "Area,Total,Boys,Girls\nAston,10,4,6\nBurley,*,*,*\nCorfe,*,*,*\nCounty,15,7,8\n"
+TWICE = (
+    "Area,Total,Boys,Girls\nDistrict A,17,10,7\nDistrict B,19,11,8\nDistrict C,21,9,12\n"
+    "Zone X,29,*,*\nZone Y,28,15,13\nCounty,57,30,27\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        (REGIONS, ("--sum", "North = Ashby + Birch + Cedar", "--sum", "South = Dale + Elm")),
+        (WITHHELD, ("--total", "County", "--all-places")),
+        (
+            TWICE,
+            (*(w for at in "ABC" for w in ("--leave-out", f"District {at}")), "--total", "County"),
+        ),
+    ],
+    ids=["regions", "withheld", "twice"],
+)
+def test_a_long_file_is_asked_about_like_a_wide_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, answers: tuple[str, ...]
+) -> None:
+    headers, *rows = (line.split(",") for line in text.splitlines())
+    cells = [(row[0], *cell) for row in rows for cell in zip(headers[1:], row[1:], strict=True)]
+    long = "Area,Sex,Count\n" + "".join(f"{','.join(cell)}\n" for cell in cells)
+    found = []
+    for name, own in {"wide": text, "long": long}.items():
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        Path("a.csv").write_text(own)
+        asked = recon("init", "a.csv", code=2).output
+        assert all(answer in asked for answer in answers[:2])
+        recon("init", "a.csv", *answers)
+        recon("run", "-q", "--until", "audit")
+        audited = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+        found.append(sorted(audited.select("least", "greatest").iter_rows()))
+    assert found[0] == found[1]
