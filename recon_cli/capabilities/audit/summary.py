@@ -31,6 +31,8 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
     unasked = left_out_gaps(read_left_out(tables))
     protection = read_protection(tables, run.release)
     has_unlisted = not all(each.is_listed for each in read_coverage(tables, run.release))
+    narrowed = "no closer if" if statuses.get("narrowed") else ""
+    unlisted_matters = "safe if" if statuses.get("safe") else narrowed
     yield from [
         ("counts not published exactly", f"{cells:,}"),
         *([("  left out of tables", share(left_out, cells))] if left_out else []),
@@ -42,7 +44,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
         ("  undecided", share(statuses.get("undecided", 0), cells)),
         *(("safe without", gap) for gap in unasked),
         *([("safe if", UNKNOWN_RULE)] if protection.has_unknown_rule else []),
-        *([("safe if", UNLISTED_PLACES)] if has_unlisted and statuses.get("safe") else []),
+        *([(unlisted_matters, UNLISTED_PLACES)] if has_unlisted and unlisted_matters else []),
         ("proven by", proven_by(WorkFolder(run.work))),
         ("interval known exactly", share(manifest.totals["exact"], cells)),
         ("seconds", seconds(manifest.run.wall_seconds)),
