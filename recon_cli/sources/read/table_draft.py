@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from recon_cli.arrays import BoolArray
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.vocabulary import interval
-from recon_cli.sources.read.chance import doubt_chance, is_near_chance, settle_rows, without_chance
+from recon_cli.sources.read.chance import doubt_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import (
     Choices,
     Question,
@@ -24,18 +24,14 @@ from recon_cli.sources.read.choices import (
     columns_named,
     flag,
 )
-from recon_cli.sources.read.crossed import (
-    ValueSum,
-    numbers_by_line,
-    numbers_of_rows,
-    value_sums,
-)
+from recon_cli.sources.read.crossed import ValueSum
 from recon_cli.sources.read.crossed_headers import with_crossed
 from recon_cli.sources.read.evidence import CERTAIN_BITS, STRONG_POSITIONS, Support
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Lattice
+from recon_cli.sources.read.long_values import LongValues
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.parallels import slipped_parallels, with_nobody, with_parallels
 from recon_cli.sources.read.ratios import ratio_slips
@@ -57,8 +53,8 @@ from recon_cli.sources.read.row_labels import (
     rows_named,
 )
 from recon_cli.sources.read.row_names import NamedRows
-from recon_cli.sources.read.row_totals import said_groups, with_groups, with_lone_total, with_nested
-from recon_cli.sources.read.said_sums import with_said_sums, with_said_values, with_sums_of_heads
+from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with_nested
+from recon_cli.sources.read.said_sums import with_said_sums, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.sums import Slip, possible_splits, possible_whole, slips, support_of
@@ -886,79 +882,15 @@ class TableDraft:
     def _values(
         self, region: Region, names: Names, relations: Relations, withheld: BoolArray
     ) -> tuple[ValueSum, ...]:
+        """Return the sums among the values of a long table."""
+        values = LongValues(
+            self.grid, region, self.headers, names, withheld, self.choices, self.questions.append
+        )
         whole = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
-        if not whole:
-            return ()
-        found = [
-            each for at in whole for each in value_sums(self.grid, region, names.keys, at, withheld)
-        ]
-        dimensions = [(at, self.grid.coded((region.body, at))[0]) for at in names.keys]
-        # What one column shows is no question where stars leave it open in another.
-        shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
-        found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
-        found = with_said_values(found, self.choices.sums, dimensions, whole[0])
-        open_ = {e.dimension for e in found if not e.support.is_strong or is_near_chance(e)}
-        for at, values in dimensions:
-            if {at} & open_ or at in names.parents:
-                continue  # what is asked of one sum may tell the others
-            lines = self.grid.coded((region.body, at))[1]
-            beside = [key for key in names.keys if key != at]
-            position = self.grid.combinations(region.body, beside)[1]
-            cells = numbers_of_rows(self.grid, region, whole[0], withheld)
-            strong = [i for i, value in enumerate(values) if (at, value) in shown]
-            block = numbers_by_line(cells, lines, position)
-            ask = self.questions.append
-            groups = said_groups(block, values, relations.base, strong, said=self.choices, ask=ask)
-            told = Support(0, 0, 0, 0.0, 0.0, is_said=True)
-            for total, own in groups.items():
-                parts = tuple(values[i] for i in own)
-                found.append(ValueSum(at, whole[0], values[total], parts, told))
-        # Which places another is of is looked at later, with their codes and all their counts.
         place, _ = self._named.place(names)
-        places = {place, *(at for one in names.parents.items() for at in one if place is not None)}
-        found = [replace(e, rivals=()) if e.dimension in places else e for e in found]
-        return tuple(self._as_said(each) for each in found)
-
-    def _as_said(self, each: ValueSum) -> ValueSum:
-        """Return a sum of values as it is said to be; ask where no number shows it, or chance may.
-
-        One that chance may have made is none until it is said.
-        """
-        doubted = replace(each, support=replace(each.support, is_doubted=True))
-        is_said = each.support.is_said or each.total in self.choices.total
-        is_apart = self._header(each.dimension) in self.choices.apart
-        is_chance = is_near_chance(each) or bool(each.rivals)
-        if each.total in self.choices.apart or (is_apart and is_chance and not is_said):
-            return doubted
-        if is_said or is_apart or (each.support.shown and not is_chance and not each.slip):
-            return replace(each, support=replace(each.support, is_said=is_said))
-        name, own = self._header(each.dimension), each.total
-        parts = " + ".join(map(repr, each.parts[:4])) + " + …" * (len(each.parts) > 4)
-        if each.slip:
-            rows = self.region.body[list(each.slip)]
-            total, *numbers = self.grid.texts[rows, each.count].tolist()
-            text = (
-                f"row {self.grid.rows[rows[0]]}: {name} {own!r} is {total}, and {parts} are "
-                f"{' + '.join(numbers[:4])}; they add up in {each.support.shown} other rows: mend "
-                "the file, or take it as it is"
-            )
-            answers = {"as it is": flag("total", own), "of its own": flag("apart", own)}
-        elif each.rivals:
-            self.questions.append(ask_ways(own, (each.parts, *each.rivals), (each.dimension,)))
-            return doubted
-        elif each.support.shown:
-            text = (
-                f"{name}: {own!r} is {parts} in {each.support.shown} rows, which may be chance: is "
-                "it their total, or of its own?"
-            )
-            answers = {"of its own": flag("apart", own), "their total": flag("total", own)}
-        else:
-            text = (
-                f"{name}: {own!r} may be {parts}: too few rows show it, none forbids it; is it so?"
-            )
-            answers = {"yes": flag("total", own), "no": flag("apart", name)}
-        self.questions.append(Question(text, answers, (each.dimension,)))
-        return doubted if each.support.shown else each
+        parents = [at for one in names.parents.items() for at in one if place is not None]
+        places = {*parents, *([] if place is None else [place])}
+        return tuple(values.sums(whole, relations.base, places))
 
     def _long_counts(
         self, relations: Relations, values: Sequence[ValueSum]

@@ -1,0 +1,125 @@
+"""Take the sums among the values of a long table that numbers show, or ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from recon_cli.arrays import BoolArray
+from recon_cli.sources.read.chance import is_near_chance
+from recon_cli.sources.read.choices import Choices, Question, ask_ways, column_names, flag
+from recon_cli.sources.read.crossed import (
+    ValueSum,
+    numbers_by_line,
+    numbers_of_rows,
+    value_sums,
+)
+from recon_cli.sources.read.evidence import Support
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.names import Names
+from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.row_totals import said_groups
+from recon_cli.sources.read.said_sums import with_said_values
+
+
+@dataclass(frozen=True)
+class LongValues:
+    """The values of the dimensions of a long table.
+
+    Attributes:
+        headers: Column → its words, outermost first.
+        withheld: Cells whose numbers a flag beside them takes back.
+        choices: What somebody says of the table.
+        ask: Takes a question.
+    """
+
+    grid: Grid
+    region: Region
+    headers: Mapping[int, tuple[str, ...]]
+    names: Names
+    withheld: BoolArray
+    choices: Choices
+    ask: Callable[[Question], None]
+
+    def sums(self, counts: Sequence[int], base: int, places: Collection[int]) -> list[ValueSum]:
+        """Return the sums that numbers show or somebody says; ask about others that may be.
+
+        Args:
+            counts: The columns of whole numbers.
+            base: What they are rounded to.
+            places: The columns of places: with their codes others tell which is of which.
+        """
+        if not counts:
+            return []
+        grid, region, keys = self.grid, self.region, self.names.keys
+        found = [e for at in counts for e in value_sums(grid, region, keys, at, self.withheld)]
+        dimensions = [(at, grid.coded((region.body, at))[0]) for at in keys]
+        # What one column shows is no question where stars leave it open in another.
+        shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
+        found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
+        found = with_said_values(found, self.choices.sums, dimensions, counts[0])
+        # What is asked of one sum may tell the others.
+        open_ = {e.dimension for e in found if not e.support.is_strong or is_near_chance(e)}
+        for at, values in dimensions:
+            if at not in open_ and at not in self.names.parents:
+                strong = [i for i, value in enumerate(values) if (at, value) in shown]
+                found += self._groups(at, values, counts[0], base, strong)
+        found = [replace(e, rivals=()) if e.dimension in places else e for e in found]
+        return [self._as_said(each) for each in found]
+
+    def _groups(
+        self, at: int, values: Sequence[str], count: int, base: int, strong: Collection[int]
+    ) -> list[ValueSum]:
+        """Return the sums that are said of values that cut the list of a dimension into groups."""
+        cells = numbers_of_rows(self.grid, self.region, count, self.withheld)
+        lines = self.grid.coded((self.region.body, at))[1]
+        beside = [key for key in self.names.keys if key != at]
+        position = self.grid.combinations(self.region.body, beside)[1]
+        block = numbers_by_line(cells, lines, position)
+        groups = said_groups(block, values, base, strong, said=self.choices, ask=self.ask)
+        told = Support(0, 0, 0, 0.0, 0.0, is_said=True)
+        return [
+            ValueSum(at, count, values[total], tuple(values[i] for i in own), told)
+            for total, own in groups.items()
+        ]
+
+    def _as_said(self, each: ValueSum) -> ValueSum:
+        """Return a sum of values as it is said to be; ask where no number shows it, or chance may.
+
+        One that chance may have made is none until it is said.
+        """
+        name, own = column_names(self.headers)[each.dimension], each.total
+        doubted = replace(each, support=replace(each.support, is_doubted=True))
+        is_said = each.support.is_said or own in self.choices.total
+        is_apart = name in self.choices.apart
+        is_chance = is_near_chance(each) or bool(each.rivals)
+        if own in self.choices.apart or (is_apart and is_chance and not is_said):
+            return doubted
+        if is_said or is_apart or (each.support.shown and not is_chance and not each.slip):
+            return replace(each, support=replace(each.support, is_said=is_said))
+        parts = " + ".join(map(repr, each.parts[:4])) + " + …" * (len(each.parts) > 4)
+        if each.slip:
+            rows = self.region.body[list(each.slip)]
+            total, *numbers = self.grid.texts[rows, each.count].tolist()
+            text = (
+                f"row {self.grid.rows[rows[0]]}: {name} {own!r} is {total}, and {parts} are "
+                f"{' + '.join(numbers[:4])}; they add up in {each.support.shown} other rows: mend "
+                "the file, or take it as it is"
+            )
+            answers = {"as it is": flag("total", own), "of its own": flag("apart", own)}
+        elif each.rivals:
+            self.ask(ask_ways(own, (each.parts, *each.rivals), (each.dimension,)))
+            return doubted
+        elif each.support.shown:
+            text = (
+                f"{name}: {own!r} is {parts} in {each.support.shown} rows, which may be chance: is "
+                "it their total, or of its own?"
+            )
+            answers = {"of its own": flag("apart", own), "their total": flag("total", own)}
+        else:
+            text = (
+                f"{name}: {own!r} may be {parts}: too few rows show it, none forbids it; is it so?"
+            )
+            answers = {"yes": flag("total", own), "no": flag("apart", name)}
+        self.ask(Question(text, answers, (each.dimension,)))
+        return doubted if each.support.shown else each
