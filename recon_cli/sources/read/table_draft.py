@@ -356,38 +356,7 @@ class TableDraft:
             values = self._values(inner, names, relations, withheld)
             counts, statistics = self._long_counts(relations, values)
         else:
-            key = names.keys[-1] if names.keys else None
-            relations = Relations.of(self.grid, inner, withheld, key=key)
-            said, ask = self.choices, self.questions.append
-            relations = with_crossed(relations, self.headers, self._every(inner), said, ask)
-            relations = with_parallels(
-                relations,
-                self.headers,
-                lambda total, parts: relations.support(self.grid, inner, withheld, total, parts),
-            )
-            relations = with_nobody(relations, self.headers, self._every(inner))
-            relations = self._with_said_sums(relations, inner, withheld)
-            relations = with_sums_of_heads(relations, self._every(inner))
-            relations = replace(relations, found=tuple(map(self._as_doubted, relations.found)))
-            relations = relations.discounted(self.grid, inner, withheld)
-            self.kinds = self._kinds_of_places(names, relations)
-            names = self._named.names(self.kinds)
-            rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
-            borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
-            if self._are_kinds(names, relations):
-                relations = with_nested(relations, rows, borne, said, ask)
-            else:
-                relations = with_lone_total(relations, rows, borne, said, ask)
-                whole = [at for at in used if relations.columns[at] is not Kind.STATISTIC]
-                block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
-                relations = with_groups(relations, rows, block, borne, said=said, ask=ask)
-                relations = settle_rows(
-                    doubt_chance(without_chance(relations, rows), rows),
-                    rows,
-                    said.total,
-                    said.apart,
-                    ask,
-                )
+            names, relations = self._of_wide(inner, names, withheld)
             counts, statistics = self._wide_counts(relations)
         relations = replace(relations, found=(*relations.found, *self.told))
         counts = tuple(at for at in counts if at not in left_out)
@@ -425,6 +394,42 @@ class TableDraft:
             self.not_chosen,
             tuple(shares),
         )
+
+    def _of_wide(self, inner: Region, names: Names, withheld: BoolArray) -> tuple[Names, Relations]:
+        """Return the names of the rows of a wide table, and its sums across and down."""
+        key = names.keys[-1] if names.keys else None
+        relations = Relations.of(self.grid, inner, withheld, key=key)
+        said, ask = self.choices, self.questions.append
+        relations = with_crossed(relations, self.headers, self._every(inner), said, ask)
+        relations = with_parallels(
+            relations,
+            self.headers,
+            lambda total, parts: relations.support(self.grid, inner, withheld, total, parts),
+        )
+        relations = with_nobody(relations, self.headers, self._every(inner))
+        relations = self._with_said_sums(relations, inner, withheld)
+        relations = with_sums_of_heads(relations, self._every(inner))
+        relations = replace(relations, found=tuple(map(self._as_doubted, relations.found)))
+        relations = relations.discounted(self.grid, inner, withheld)
+        self.kinds = self._kinds_of_places(names, relations)
+        names = self._named.names(self.kinds)
+        rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
+        borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
+        if self._are_kinds(names, relations):
+            relations = with_nested(relations, rows, borne, said, ask)
+        else:
+            relations = with_lone_total(relations, rows, borne, said, ask)
+            whole = [at for at in inner.numeric if relations.columns[at] is not Kind.STATISTIC]
+            block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
+            relations = with_groups(relations, rows, block, borne, said=said, ask=ask)
+            relations = settle_rows(
+                doubt_chance(without_chance(relations, rows), rows),
+                rows,
+                said.total,
+                said.apart,
+                ask,
+            )
+        return names, relations
 
     def _kinds_of_places(self, names: Names, relations: Relations) -> frozenset[int]:
         """Return columns that say of what kind places are, and not what they are part of.
