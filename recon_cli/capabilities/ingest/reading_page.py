@@ -14,14 +14,14 @@ from recon_cli.coverage import LeftOut
 from recon_cli.page.html import render_page
 from recon_cli.plurals import counted
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.sheet import choices_of
+from recon_cli.sources.formats.sheet import choices_of, sheet_as_said
 from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.crossed import value_sums
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Relations
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import documents_with_counts
-from recon_cli.sources.tabular import documents_of_sheets, read_sheet
+from recon_cli.sources.tabular import documents_of_sheets
 from recon_cli.spreadsheet import column_letters
 
 #: Cells of a sheet that are looked at; what follows in a longer one is read alike.
@@ -78,7 +78,7 @@ def replayed_sheets(
             for document in documents_of_sheets(each, mapping.sheet):
                 name = document.sheet or document.name
                 said = choices_of(mapping.of_file(document.name).of_file(name))
-                reading = Reading.of(read_sheet(document), said, _MOST_CELLS)
+                reading = Reading.of(sheet_as_said(document, said), said, _MOST_CELLS)
                 tables = tuple(map(_with_relations, reading.tables))
                 yield name, replace(reading, tables=tables)
 

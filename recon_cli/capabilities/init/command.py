@@ -137,6 +137,11 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     help="Of workbooks: each sheet is about one place, and is called by it.",
 )
 @click.option(
+    "--place-above",
+    is_flag=True,
+    help="Of tables: rows stand in blocks, each below a row that names their place.",
+)
+@click.option(
     "--header",
     type=click.IntRange(min=1),
     multiple=True,

@@ -40,7 +40,6 @@ from recon_cli.capabilities.init.statistic_tables import (
 from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
 from recon_cli.capabilities.init.table_questions import (
     ask_division,
-    ask_kinds_below,
     ask_kinds_of_places,
     ask_overfull,
     ask_percentages,
@@ -57,6 +56,7 @@ from recon_cli.capabilities.init.titles import Titled, named_by_titles
 from recon_cli.capabilities.init.universes import separate_tables
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.count_sheet import COLUMNS
+from recon_cli.sources.formats.place_blocks import ask_place_above
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
@@ -453,7 +453,6 @@ class _Drafter:
         for each in table.said_sums:
             if open_sums([each], partial(rows_named, table.rows)):
                 raise open_sum_error(each)
-        self.questions += filter(None, [ask_kinds_below(table.rows)])
         place = {row: i for i, row in enumerate(table.region.body.tolist())}
         base = table.relations.base
         headers = {word for path in table.headers.values() for word in path}
@@ -583,7 +582,12 @@ class _Drafter:
         )
         down = Structure.of(dict(enumerate(paths)), sums, block, subsets=within, said=said)
         labels = [PART_OF.join(path) for path in paths]
-        self._ask_unplaced(down, labels)
+        key = tables[0].names.keys[-1] if tables[0].names.keys else 0
+        above = ask_place_above(paths, tables[0].header(key), is_said=self.are_kinds)
+        if down.unplaced and above is not None:
+            self.questions.append(above)
+        else:
+            self._ask_unplaced(down, labels)
         rows = self._conditions(down)
         across = self._columns_of(group, rows.values())
         shown = [i for i in range(len(labels)) if i not in down.unplaced]

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from recon_cli.sources import FileMapping
+from recon_cli.sources.formats.place_blocks import PLACE
 from recon_cli.sources.read.choices import Choices, Question, SaidSum
 
 
@@ -31,6 +32,7 @@ class Said:
         parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         one_place: Whether all is about one place.
         place_per_sheet: Whether each sheet is about the place that it is called by.
+        place_above: Whether rows stand in blocks, each below a row that names their place.
         header: Numbers of header rows.
         where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
         statistic: ``HEADER=WHAT``: of a column of means, medians or the like, what it is.
@@ -49,6 +51,7 @@ class Said:
     parentheses: str | None = None
     one_place: bool = False
     place_per_sheet: bool = False
+    place_above: bool = False
     header: tuple[int, ...] = ()
     where: tuple[str, ...] = ()
     statistic: tuple[str, ...] = ()
@@ -81,6 +84,7 @@ class Said:
             where=self.chosen_rows,
             zeros=self.nil,
             place_per_sheet=self.place_per_sheet,
+            place_above=self.place_above,
             parentheses=self.parentheses,
         )
 
@@ -92,7 +96,7 @@ class Said:
         """
         return Choices(
             header=self.header,
-            place=self.place,
+            place=self.place or (PLACE if self.place_above else None),
             parent=self.parent,
             count=self.count,
             total=self.total,
@@ -102,6 +106,7 @@ class Said:
             parentheses=self.parentheses,
             are_kinds=self.one_place or self.place_per_sheet or None,
             place_per_sheet=self.place_per_sheet,
+            place_above=self.place_above,
             leave_out=dict.fromkeys(self.leave_out, ""),
             where=self.chosen_rows,
             codes_first=codes_first,

@@ -26,7 +26,6 @@ from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.evidence import CERTAIN_BITS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis
-from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.sums import support_of
 from recon_cli.sources.read.words import Sense, says
 
@@ -201,34 +200,6 @@ def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
         if not support.broken and support.bits >= CERTAIN_BITS:
             return True
     return False
-
-
-def ask_kinds_below(rows: Sequence[Path]) -> Question | None:
-    """Ask what rows are that stand below each place, and are called by sexes or ages.
-
-    Example:
-        >>> rows = [(place, sex) for place in ("Ash", "Elm") for sex in ("Women", "Men")]
-        >>> print(ask_kinds_below(rows).text[:64])
-        'Women', 'Men' stand below each of 'Ash', 'Elm': kinds of people
-    """
-    below: dict[Path, list[str]] = {}
-    for path in rows:
-        if len(path) > 1:
-            below.setdefault(path[:-1], []).append(path[-1])
-    kinds = list(next(iter(below.values()), []))
-    is_same = len(below) > 1 and all(own == kinds for own in below.values())
-    if not is_same or not any(
-        interval(kind) is not None or says(kind, Sense.MALE, Sense.FEMALE) for kind in kinds
-    ):
-        return None
-    shown = ", ".join(map(repr, kinds[:_NAMED])) + ", …" * (len(kinds) > _NAMED)
-    places = ", ".join(repr(path[-1]) for path in list(below)[:_NAMED])
-    places += ", …" * (len(below) > _NAMED)
-    return Question(
-        f"{shown} stand below each of {places}: kinds of people, and no places; put them into a "
-        "column of their own, or leave them out",
-        {f"without {shown}": flag("leave-out", *(PART_OF.join(p) for p in rows if len(p) > 1))},
-    )
 
 
 def ask_percentages(header: str, values: Sequence[str]) -> Question | None:

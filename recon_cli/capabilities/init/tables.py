@@ -37,6 +37,7 @@ from recon_cli.sources.formats.sheet import (
     as_said,
     count_sheet,
     numbers_beside,
+    sheet_as_said,
 )
 from recon_cli.sources.formats.sheet_texts import count_text
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
@@ -51,7 +52,6 @@ from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import (
     documents_of_sheets,
     hidden_sheets,
-    read_sheet,
     unread_sheets,
 )
 from recon_cli.sources.tabular.sheet import Sheet
@@ -393,7 +393,7 @@ def _sheet_tables(
     path: Path, document: Document, choices: Choices, notes: Sequence[str]
 ) -> tuple[list[TableFile], Reading]:
     """The tables of a sheet that is read by its numbers, and the sheet with all that is asked."""
-    sheet = read_sheet(document)
+    sheet = sheet_as_said(document, choices)
     found: list[TableFile] = []
     reading = _with_noted_zeros(Reading.of(sheet, choices), sheet, choices, notes)
     reading = as_said(reading, document, choices)

@@ -33,6 +33,7 @@ from recon_cli.sources.formats.count_sheet import (
     cell_text,
 )
 from recon_cli.sources.formats.mapping import FileMapping, StatisticMapping, left_name
+from recon_cli.sources.formats.place_blocks import with_place_column
 from recon_cli.sources.formats.sheet_texts import (
     count_text,
     count_texts,
@@ -87,6 +88,7 @@ def choices_of(mapping: FileMapping) -> Choices:
         ),
         are_kinds=ROWS in labels if labels else None,
         place_per_sheet=mapping.place_per_sheet,
+        place_above=mapping.place_above,
         leave_out={
             **{header: "" for header, code in mapping.columns.items() if code is None},
             **mapping.leave_out,
@@ -119,8 +121,8 @@ def _is_columns(name: str) -> bool:
 def _read(
     document: Document, _beside: Sequence[Document], mapping: FileMapping
 ) -> tuple[CountSheet, ...]:
-    sheet = read_sheet(document)
     choices = choices_of(mapping)
+    sheet = sheet_as_said(document, choices)
     reading = as_said(_replayed(sheet, choices), document, choices)
     found = [
         count_sheet(sheet, table, mapping.statistics) for table in reading.tables if table.counts
@@ -132,6 +134,16 @@ def _read(
         )
     beside = tuple(numbers_beside(reading, Path(sheet.label).name))
     return replace(found[0], left_out=(*found[0].left_out, *beside)), *found[1:]
+
+
+def sheet_as_said(document: Document, choices: Choices) -> Sheet:
+    """Read a sheet; where rows stand in blocks of places, with a column of these.
+
+    Raises:
+        SourceError: It has no such blocks, or rows between them.
+    """
+    sheet = read_sheet(document)
+    return with_place_column(sheet) if choices.place_above else sheet
 
 
 def as_said(reading: Reading, document: Document, choices: Choices) -> Reading:

@@ -71,6 +71,7 @@ class Choices:
         count: Headers of the columns of counts.
         are_kinds: Whether the rows are kinds of what is counted, of one place.
         place_per_sheet: Whether each sheet is about the place that it is called by.
+        place_above: Whether rows stand in blocks, each below a row that names their place.
         leave_out: Header of a column that is not used → why.
         total: Columns, or values of a dimension, that others add up to, though too little shows it.
         apart: Headers of columns, or of a dimension, that exclude each other.
@@ -94,6 +95,7 @@ class Choices:
     count: tuple[str, ...] = ()
     are_kinds: bool | None = None
     place_per_sheet: bool = False
+    place_above: bool = False
     leave_out: Mapping[str, str] = field(default_factory=dict)
     total: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
