@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -47,8 +48,7 @@ def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
                 f"release: no packaged schema {name_or_path!r} "
                 f"(packaged: {', '.join(packaged_releases())}; or give the path of a .yaml file)"
             )
-        packaged = _RELEASES / f"{name_or_path}.yaml"
-        return parse_release(packaged.read_text(encoding="utf-8"), source=packaged.name)
+        return _packaged(name_or_path)
     path = (base or Path()) / name_or_path
     text = read_text(path)
     if not _REGISTER.search(text):
@@ -58,6 +58,12 @@ def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
         return compose(register)
     except SchemaError as error:
         raise SchemaError(f"{path}: {error}") from error
+
+
+@cache
+def _packaged(name: str) -> Release:
+    path = _RELEASES / f"{name}.yaml"
+    return parse_release(path.read_text(encoding="utf-8"), source=path.name)
 
 
 def load_register(path: Path) -> Register:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -578,9 +578,12 @@ def _with_codes_of(files: Sequence[TableFile], names: Sequence[str]) -> dict[str
     coded = {column.code for column in columns if any(map(str.isdigit, column.code or ""))}
     if not (is_of_one or coded):
         return {}
-    found = _loaded(names)
-    codes = {code for schema in found.values() for code in cells_by_code(schema)}
-    return found if is_of_one or not coded.isdisjoint(codes) else {}
+    return _loaded(names) if is_of_one or not coded.isdisjoint(_packaged_codes()) else {}
+
+
+@cache
+def _packaged_codes() -> frozenset[str]:
+    return frozenset().union(*map(cells_by_code, _loaded(packaged_releases()).values()))
 
 
 def _placed(files: Sequence[TableFile], schema: Release) -> tuple[TableFile, ...]:
