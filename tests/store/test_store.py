@@ -212,12 +212,6 @@ def test_publishing_an_unfinished_stage_is_refused(tmp_path: Path) -> None:
         stage.publish(map(Piece, RECIPE.partitions))
 
 
-@pytest.fixture(autouse=True)
-def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test cuts the power, and flushing is what takes the time."""
-    monkeypatch.setattr(os, "fsync", lambda _handle: None)
-
-
 class Killed(BaseException):
     """Nothing in the program may catch it."""
 

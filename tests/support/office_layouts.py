@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,18 +116,19 @@ def _people(draw: random.Random) -> Histogram:
             taken.add(school)
             weights = [draw.random() ** 2 for _ in kinds]
             picked = draw.choices(kinds, weights, k=draw.choice((20, 60, 150)))
-            found[district, school] = {kind: picked.count(kind) for kind in kinds}
+            found[district, school] = Counter(picked)
     return found
 
 
 def _count(people: Histogram, place: Place, cell: Cell) -> int:
-    wanted = [dict(cell).get(name) for name in FEATURES]
+    said = dict(cell)
+    wanted = [(at, said[name]) for at, name in enumerate(FEATURES) if name in said]
     return sum(
         count
         for school, kinds in people.items()
         if school[: len(place)] == place
         for kind, count in kinds.items()
-        if all(value in (None, own) for value, own in zip(wanted, kind, strict=True))
+        if all(kind[at] == value for at, value in wanted)
     )
 
 
