@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from recon_cli.capabilities.audit.totals import read_audit
-from recon_cli.capabilities.findings.asked import UNKNOWN_RULE, UNLISTED_PLACES, left_out_gaps
+from recon_cli.capabilities.findings.asked import (
+    LEFT_OUT_ROWS,
+    UNKNOWN_RULE,
+    UNLISTED_PLACES,
+    left_out_gaps,
+)
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.console.output import Line, seconds, share, show_table
@@ -44,6 +49,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
         ("  undecided", share(statuses.get("undecided", 0), cells)),
         *(("safe without", gap) for gap in unasked),
         *([("safe if", UNKNOWN_RULE)] if protection.has_unknown_rule else []),
+        *([("safe if", LEFT_OUT_ROWS)] if left_out and statuses.get("safe") else []),
         *([(unlisted_matters, UNLISTED_PLACES)] if has_unlisted and unlisted_matters else []),
         ("proven by", proven_by(WorkFolder(run.work))),
         ("interval known exactly", share(manifest.totals["exact"], cells)),

@@ -12,6 +12,8 @@ UNKNOWN_RULE: Final = (
     "nobody knows by which rule counts are suppressed; whoever does may know more "
     "(`recon init --below`)"
 )
+#: Condition of what is safe where rows are left out: a rule by which they are proves more.
+LEFT_OUT_ROWS: Final = "nobody knows why counts are left out of tables; whoever does may know more"
 #: Condition of what is safe where places may not be listed: whoever knows all of them knows more.
 UNLISTED_PLACES: Final = (
     "there may be places that the files do not list; if they list all, say so: `recon init "
