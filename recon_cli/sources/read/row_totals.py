@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from recon_cli.sources.read.choices import Choices, Question, flag
-from recon_cli.sources.read.evidence import CERTAIN_BITS, Support
+from recon_cli.sources.read.evidence import CERTAIN_BITS, MARGIN_BITS, Support
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
@@ -20,6 +20,8 @@ from recon_cli.sources.read.sums import support_of
 _FEWEST_PARTS: Final = 2
 #: More rows are not looked at for totals that too few columns show.
 _MOST_ROWS: Final = 1_000
+#: Rounded numbers that cut a list with fewer bits of evidence are not asked about: chance does.
+_CUT_BITS: Final = 2 * MARGIN_BITS
 #: How far numbers bear out a sum, from its total and parts.
 Bearing = Callable[[int, tuple[int, ...]], Support]
 
@@ -195,6 +197,8 @@ def said_groups(
     names = {labels[i] for i in groups}
     if len(groups) < _FEWEST_PARTS or {*strong} >= {*groups}:
         return {}
+    if slack and sum(_bits(block, i, own, slack) for i, own in groups.items()) < _CUT_BITS:
+        return {}
     if names & {*said.total}:
         return {i: own for i, own in groups.items() if labels[i] in said.total and i not in strong}
     if names & {*said.apart, *(each.total for each in said.sums)}:
@@ -209,6 +213,13 @@ def said_groups(
         Question(f"rows may be totals of those beside them, as far as numbers go: {shown}", answers)
     )
     return {}
+
+
+def _bits(block: Intervals, total: int, parts: Sequence[int], slack: int) -> float:
+    """Return how unlikely the sum of rounded lines is by chance, as a power of two."""
+    lines = np.array([total, *parts], dtype=np.intp)
+    own = block.take(lines, np.arange(block.low.shape[1]))
+    return support_of(own, np.full(block.low.shape[1], 2.0 * slack)).bits
 
 
 def _groups(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
