@@ -45,7 +45,7 @@ from recon_cli.capabilities.init.table_questions import (
     ask_percentages,
     ask_periods,
     ask_possible,
-    ask_possible_sum,
+    ask_possible_sums,
     ask_sum_of_printed,
     asked_once,
     is_told_by,
@@ -246,7 +246,7 @@ class _Drafter:
             self.questions += map(ask_overfull, self.places.overfull())
             self.questions += (ask_division(each, self.parts) for each in self.places.divisions())
             self.questions += map(ask_possible, self.places.possible())
-            self.questions += map(ask_possible_sum, self.places.possible_sums())
+            self.questions += map(ask_possible_sums, self.places.possible_sums())
             self.questions += map(ask_sum_of_printed, self.places.sums_of_printed())
         self.paths = self.places.paths()
         for group in self._groups():

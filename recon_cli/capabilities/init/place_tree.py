@@ -74,15 +74,14 @@ class Possible:
 
 
 @dataclass(frozen=True)
-class PossibleSum:
-    """A place within others that may be the sum of places beside all these: too few numbers tell.
+class PossibleSums:
+    """Places within others that may be the sums of places beside all these: too few numbers tell.
 
     Attributes:
-        parts: The places that follow each other and may be its parts, each a choice.
+        ways: Each a choice: the places, and for each its parts, which follow each other.
     """
 
-    whole: str
-    parts: tuple[tuple[str, ...], ...]
+    ways: tuple[Mapping[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -218,28 +217,50 @@ class _List:
                     yield Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
                     break
 
-    def possible_sums(self, paths: Sequence[Path]) -> Iterator[PossibleSum]:
-        """Yield the places without parts that loose ones may be the parts of, by some number."""
+    def possible_sums(self, paths: Sequence[Path]) -> Iterator[PossibleSums]:
+        """Yield the places without parts that loose ones may be the parts of, by some number.
+
+        Nor need there be one where the loose ones can be cut, in order, into parts of them all.
+        """
         numbers, above = Intervals.beside(self.numbers), self.parents(paths)
         inner = {*above.values()}
         loose = [i for i in range(len(paths)) if i not in above and i not in inner]
         starts = [at for at in range(len(loose)) if not at or loose[at] != loose[at - 1] + 1]
         runs = [loose[a:b] for a, b in itertools.pairwise([*starts, len(loose)])]
+        wholes = sorted({*above} - inner - self.apart) if numbers.low.shape[1] else []
         texts = [PART_OF.join(path) for path in paths]
-        for whole in sorted({*above} - inner - self.apart) if numbers.low.shape[1] else ():
-            told = numbers.known[whole] & (numbers.low[whole] > 0)
-            found = [
-                run[first:stop]
-                for run in runs
-                for first, stop in itertools.combinations(range(len(run) + 1), 2)
-                if stop - first >= _FEWEST
-                and (self.base == 1 or stop - first == len(run))  # rounding allows too many
-                and (numbers.known[run[first:stop]].all(axis=0) & told).any()
-                and fits(numbers, whole, run[first:stop], self.base)
-            ]
-            if found:
-                ways = tuple(tuple(texts[i] for i in own) for own in found[:_MOST_WAYS])
-                yield PossibleSum(texts[whole], ways)
+        for outer in sorted({above[whole] for whole in wholes}):
+            own = [whole for whole in wholes if above[whole] == outer]
+            cuts = [cut for run in runs for cut in _cuts(numbers, own, run, self.base)]
+            alone = [way for whole in own for way in self._possible_parts(numbers, whole, runs)]
+            groups = (
+                [(*cuts, *alone)]
+                if cuts
+                else [[way for way in alone if whole in way] for whole in own]
+            )
+            for ways in filter(None, groups):
+                yield PossibleSums(
+                    tuple(
+                        {texts[i]: tuple(texts[part] for part in parts) for i, parts in way.items()}
+                        for way in ways
+                    )
+                )
+
+    def _possible_parts(
+        self, numbers: Intervals, whole: int, runs: Sequence[Sequence[int]]
+    ) -> Sequence[Mapping[int, Sequence[int]]]:
+        """Return the places that follow each other and add up to another, in some number."""
+        told = numbers.known[whole] & (numbers.low[whole] > 0)
+        found = [
+            {whole: run[first:stop]}
+            for run in runs
+            for first, stop in itertools.combinations(range(len(run) + 1), 2)
+            if stop - first >= _FEWEST
+            and (self.base == 1 or stop - first == len(run))  # rounding allows too many
+            and (numbers.known[run[first:stop]].all(axis=0) & told).any()
+            and fits(numbers, whole, run[first:stop], self.base)
+        ]
+        return found[:_MOST_WAYS]
 
     def second_divisions(self, paths: Sequence[Path]) -> Iterator[Division]:
         """Yield the places that have parts, and that those beside them may add up to again."""
@@ -427,7 +448,7 @@ class PlaceTree:
         for paths, own in self.lists.items():
             yield from own.possible(paths)
 
-    def possible_sums(self) -> Iterator[PossibleSum]:
+    def possible_sums(self) -> Iterator[PossibleSums]:
         """Yield the places that loose ones beside all others may be the parts of."""
         for paths, own in self.lists.items():
             yield from own.possible_sums(paths)
@@ -514,6 +535,31 @@ class PlaceTree:
         if is_geoid(whole) and all(code.startswith(whole) for code in own) and whole not in own:
             return codes
         return {(): "A", **{path: f"A{codes[path]}" for path in rest}}
+
+
+def _cuts(
+    numbers: Intervals, wholes: Sequence[int], run: Sequence[int], base: int
+) -> list[Mapping[int, Sequence[int]]]:
+    """Return the ways to cut places that follow each other into the parts of others, in order.
+
+    Args:
+        wholes: Each has some of them, and the next one those behind.
+    """
+    if not len(wholes) < len(run) <= _MOST or len(wholes) < _FEWEST:
+        return []
+    # From the last of the wholes: the places at which its parts may begin, and the ways behind.
+    ways: dict[int, list[dict[int, Sequence[int]]]] = {len(run): [{}]}
+    for whole in reversed(wholes):
+        ways = {
+            start: [
+                {whole: run[start:stop], **behind}
+                for stop, some in ways.items()
+                if start < stop and fits(numbers, whole, run[start:stop], base)
+                for behind in some
+            ][:_MOST_WAYS]
+            for start in range(len(run))
+        }
+    return list(ways.get(0, []))
 
 
 def _ends(numbers: Intervals, places: Mapping[Path, int], column: int) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from recon_cli.capabilities.init.place_tree import (
     Division,
     Overfull,
     Possible,
-    PossibleSum,
+    PossibleSums,
     SumOfPrinted,
 )
 from recon_cli.capabilities.init.tables import TableFile
@@ -253,21 +253,24 @@ def ask_possible(each: Possible) -> Question:
     )
 
 
-def ask_possible_sum(each: PossibleSum) -> Question:
-    """Ask whether places beside all others are the parts of one of these.
+def ask_possible_sums(each: PossibleSums) -> Question:
+    """Ask whether places beside all others are the parts of some of these.
 
     Example:
-        >>> print(ask_possible_sum(PossibleSum("North", (("Ashby", "Birch"),))).answers)
-        {"'Ashby' + 'Birch'": "--sum 'North = Ashby + Birch'", 'no others': '--apart North'}
+        >>> print(list(ask_possible_sums(PossibleSums(({"N": ("A", "B")},))).answers.values()))
+        ["--sum 'N = A + B'", '--apart N']
     """
-    ways = {
-        " + ".join(map(repr, own)): flag("sum", f"{each.whole} = {' + '.join(own)}")
-        for own in each.parts
-    }
+    ways: dict[str, str] = {}
+    for way in each.ways:
+        sums = [f"{whole!r} is {' + '.join(map(repr, own))}" for whole, own in way.items()]
+        said = (f"{whole} = {' + '.join(own)}" for whole, own in way.items())
+        ways[", ".join(sums)] = " ".join(flag("sum", one) for one in said)
+    wholes = list(dict.fromkeys(whole for way in each.ways for whole in way))
+    shown = " and ".join(map(repr, wholes))
     return Question(
-        f"{each.whole!r} may be {', or '.join(ways)}: too few numbers tell, none forbids it; is it "
-        "so?",
-        ways | {"no others": flag("apart", each.whole)},
+        f"places beside all others may be the parts of {shown}: too few numbers tell, none forbids "
+        "it; is it so? where they are others than these, say which (`--sum`)",
+        ways | {"no others": flag("apart", *wholes)},
     )
 
 

@@ -173,10 +173,21 @@ def test_places_before_a_region_of_which_too_few_numbers_tell_are_asked_about() 
     # Of South all three columns tell: the towns of North stood beside the county, as safe.
     text = TOWNS + REGIONS + "County,113,54,59\n"
     asked = " ".join(_asked(text).split())
-    assert "'North' may be 'Ashby' + 'Birch'" in asked
-    assert "--sum 'North = Ashby + Birch' 'Ashby' + 'Birch' --apart North no others" in asked
+    assert "places beside all others may be the parts of 'North'" in asked
+    assert "--sum 'North = Ashby + Birch' 'North' is 'Ashby' + 'Birch'" in asked
     assert _intervals(text, *NORTH) == [(9, 9), (11, 11)]
     assert _intervals(text, "--apart", "North") == [(1, 19), (1, 19)]
+
+
+@pytest.mark.parametrize("first", ["Country,60,35,25\n", ""])
+def test_parts_of_two_regions_behind_all_others_are_asked_about(first: str) -> None:
+    regions = "Capital,24,14,10\nProvince,36,21,15\n"
+    towns = "Camber,c,c,c\nDenton,13,6,7\nEpping,c,c,c\nFoxley,15,9,6\nGarton,11,6,5\n"
+    last = "" if first else "Country,60,35,25\n"
+    text = f"Area,Total,Boys,Girls\n{first}{regions}{last}{towns}"
+    sums = "--sum", "Capital = Camber + Denton", "--sum", "Province = Epping + Foxley + Garton"
+    assert " ".join(f"'{word}'" if " " in word else word for word in sums) in _asked(text)
+    assert _intervals(text, *sums) == [(n, n) for n in (3, 4, 6, 8, 10, 11)]
 
 
 def test_places_that_are_divided_twice_are_read_by_one_division() -> None:
