@@ -39,6 +39,7 @@ from recon_cli.capabilities.init.statistic_tables import (
 )
 from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
 from recon_cli.capabilities.init.table_questions import (
+    ask_across,
     ask_division,
     ask_kinds_of_places,
     ask_overfull,
@@ -184,6 +185,7 @@ class _Drafter:
         self.places = PlaceTree()
         self.doubts: list[str] = []
         self.questions: list[Question] = []
+        self.asked: set[str] = set()
         self.leave_out: dict[str, str] = {}
         self.paths: dict[str, Words] = {}
         self.cells: dict[str, tuple[frozenset[Key], frozenset[Hashable]]] = {}
@@ -230,13 +232,21 @@ class _Drafter:
 
     def read(self) -> None:
         """Read the places, features and cells of all tables."""
-        for part in self.parts:
+        across = ask_across(self.parts)
+        self.questions += (question for question, _ in across)
+        for number, part in enumerate(self.parts):
             others = [other for other in self.parts if other is not part]
-            self.questions += (
-                or_sheets(each, part, others)
+            said = {name for each in part.table.said_sums for name in each.names}
+            told = {at for at in part.table.counts if part.column(at) in said}
+            told = told.union(*(columns.get(number, ()) for _, columns in across))
+            asked = [
+                each
                 for each in part.table.questions
                 if not is_told_by(part, each, others)
-            )
+                and not (each.columns and {*each.columns} <= told)
+            ]
+            self.asked |= {part.column(at) for each in asked for at in each.columns}
+            self.questions += (or_sheets(each, part, others) for each in asked)
             self.doubts += _sums_alike(part)
             if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):
                 self.leave_out |= dict.fromkeys(rows, "")
@@ -532,6 +542,8 @@ class _Drafter:
         shown = ", ".join(repr(name or NAMELESS) for name in names)
         self.leave_out |= dict.fromkeys(names, "")
         self.doubts.append(f"what {shown} count: they are left out")
+        if self.asked & {*names}:
+            return  # what is asked of some may tell of all
         answers: dict[str, str] = {}
         for sums in structure.possible:
             said = [[headers[i] for i in own] for own in sums]

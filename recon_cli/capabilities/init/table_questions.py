@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recon_cli.capabilities.init.label_words import are_apart
 from recon_cli.capabilities.init.lines import Part
@@ -26,13 +28,15 @@ from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.evidence import CERTAIN_BITS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis
-from recon_cli.sources.read.sums import support_of
+from recon_cli.sources.read.sums import possible_whole, support_of
 from recon_cli.sources.read.words import Sense, says
 
 #: Places that two tables share at least where one may be of another year.
 _FEWEST_PLACES: Final = 2
 #: The answer that the place of each sheet is its name.
 _SHEETS: Final = {"each sheet is a place": "--place-per-sheet"}
+#: Columns that add up to one of another table, and rows that both have, at least.
+_FEWEST: Final = 2
 #: Places that a question names.
 _NAMED: Final = 3
 
@@ -176,6 +180,58 @@ def is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:
             if other.column(again) == part.column(at) and sum(told) > 1 and all(told):
                 return True
     return False
+
+
+def ask_across(parts: Sequence[Part]) -> list[tuple[Question, dict[int, set[int]]]]:
+    """Ask whether loose columns of one table add up to one of another, where no number forbids it.
+
+    Returns:
+        Each question; and the columns that it is about, by the numbers of their tables.
+    """
+    found = []
+    wide = {i: part for i, part in enumerate(parts) if _is_wide(part)}
+    for (one, part), (two, other) in itertools.permutations(wide.items(), 2):
+        at = {row: i for i, row in enumerate(other.table.rows)}
+        rows = [(i, at[row]) for i, row in enumerate(part.table.rows) if row in at]
+        own = _loose(other)
+        if len(own) < _FEWEST or len(rows) < _FEWEST:
+            continue
+        here, there = (np.array(each, dtype=np.intp) for each in zip(*rows, strict=True))
+        block = other.numbers.take(there, _places(other, own))
+        base = max(part.table.relations.base, other.table.relations.base)
+        for total in _loose(part):
+            name, names = part.column(total), [other.column(column) for column in own]
+            is_denied = total in part.table.said_counts and {*own} <= {*other.table.said_counts}
+            whole = part.numbers.take(here, _places(part, [total]))
+            lines = Intervals.beside([whole, block]).transposed
+            if name in names or is_denied or possible_whole(lines, range(len(own) + 1), base) != 0:
+                continue
+            sum_ = f"{name} = {' + '.join(names)}"
+            answers = {"yes": flag("sum", sum_), "no": flag("count", name, *names)}
+            shown = " + ".join(map(repr, names))
+            text = (
+                f"{name!r} may be {shown}, of another table: too few numbers tell, none forbids it"
+            )
+            found.append((Question(f"{text}; is it so?", answers), {one: {total}, two: {*own}}))
+            break
+    return found
+
+
+def _is_wide(part: Part) -> bool:
+    return not part.table.names.is_long and not part.table.are_kinds
+
+
+def _loose(part: Part) -> list[int]:
+    """Return the columns of counts in no sum, of those that somebody says neither."""
+    table = part.table
+    summed = {i for e in table.relations.sums(Axis.COLUMNS) for i in (e.line, *e.of)}
+    told = {name for each in table.said_sums for name in each.names}
+    return [at for at in table.counts if at not in summed and part.column(at) not in told]
+
+
+def _places(part: Part, columns: Sequence[int]) -> NDArray[np.intp]:
+    """Return where columns stand among the counts of a table."""
+    return np.array([part.table.counts.index(at) for at in columns], dtype=np.intp)
 
 
 def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:

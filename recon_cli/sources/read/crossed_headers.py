@@ -50,7 +50,7 @@ def with_crossed(
     for lines, depth in ((grid.T, -1), (grid, -2)):  # words within blocks, then blocks
         words = [(headers[at] * 2)[depth] for at in lines[:, 0].tolist()]
         sums = _pooled(block, lines, words, relations.base, said=said, ask=ask)
-        axes += bool(sums)
+        axes += _FEWEST if any(each.support.is_said for each in sums) else bool(sums)
         for each in sums:
             found += _in_each(each, lines, block, relations.base)
     own = set(grid.ravel().tolist())
@@ -118,6 +118,7 @@ def _pooled(
                 text = f"{own!r} may be {shown}: no number shows it, none forbids it; is it so?"
                 answers = {"yes": flag("total", own), "no": flag("apart", own)}
                 ask(Question(text, answers, tuple(lines.ravel().tolist())))
+            support = replace(support, is_said=own in said.total)
             return [Sum(totals[0], tuple(parts), 1, support)]
     return [
         each

@@ -58,6 +58,7 @@ from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with
 from recon_cli.sources.read.said_sums import with_said_sums, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
+from recon_cli.sources.read.subsets import subset_sums
 from recon_cli.sources.read.sums import Slip, possible_splits, possible_whole, slips, support_of
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, is_word, says
@@ -531,18 +532,14 @@ class TableDraft:
         open_ = [at for at in unrelated if at not in said | other | other_said]
         left_out = {*self._said(tuple(self.choices.leave_out))}
         used = [at for at in counts if at not in left_out]
-        slipped = self._ask_slips(used) if open_ and relations.base == 1 else set()
-        if relations.base == 1:
-            block = self._every(self.region)
-            for slip in slipped_parallels(relations, self.headers, block):
-                own = {slip.total, *slip.parts}
-                if own <= {*used} - slipped:
-                    self._ask_slip(slip.total, slip.parts, slip)
-                    slipped |= own
+        slipped = self._slipped(relations, open_, used) if relations.base == 1 else set()
         open_ = [at for at in open_ if at not in slipped]
         open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
         if has_counts:  # a total of people who are counted in part
             open_ = [at for at in open_ if not self._is_whole(at, used)]
+        loose = [at for at in unrelated if at in {*open_, *said}]
+        if relations.base == 1 and self._ask_subsets(loose):
+            open_ = []  # what is asked of sums may tell of them
         is_classed = not has_counts and self._are_apart(open_)
         for run in self._asked_together(open_, relations):
             is_told = is_classed or self._ask_possible(run, used, relations.base)
@@ -554,6 +551,37 @@ class TableDraft:
             if left_out.isdisjoint((each.line, *each.of)) and not self._holds(each):
                 self.questions.append(self._ask_sum(each))
         return tuple(counts), tuple(statistics)
+
+    def _slipped(self, relations: Relations, open_: Sequence[int], used: Sequence[int]) -> set[int]:
+        """Ask about sums of columns that a few numbers break; return these columns."""
+        slipped = self._ask_slips(used) if open_ else set()
+        for slip in slipped_parallels(relations, self.headers, self._every(self.region)):
+            own = {slip.total, *slip.parts}
+            if own <= {*used} - slipped:
+                self._ask_slip(slip.total, slip.parts, slip)
+                slipped |= own
+        return slipped
+
+    def _ask_subsets(self, columns: Sequence[int]) -> bool:
+        """Ask about sums of any columns that stand in no relation, though counted; tell if any."""
+        settled = {*self.choices.apart, *(each.total for each in self.choices.sums)}
+        asked = len(self.questions)
+        known = [] if self.choices.are_known else columns
+        for each in subset_sums(self._every(self.region), known):
+            total, parts = self._header(each.total), [self._header(at) for at in each.parts]
+            if total not in settled:
+                self.questions.append(
+                    Question(
+                        f"{total!r} = {' + '.join(map(repr, parts))} in {each.support.shown} rows, "
+                        "which may be chance: is it so?",
+                        {
+                            "yes": flag("sum", f"{total} = {' + '.join(parts)}"),
+                            "no": flag("apart", total),
+                        },
+                        (each.total, *each.parts),
+                    )
+                )
+        return len(self.questions) > asked
 
     def _ask_sum(self, each: Relation) -> Question:
         """Ask whether columns add up to another, or which do, where numbers do not tell."""

@@ -1,0 +1,80 @@
+"""Sums that no list of columns proposes: of any columns, under years, and across sheets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from openpyxl import Workbook
+
+from tests.support.command_line import recon
+
+RULE = ("--below", "5", "--complementary", "--all-places")
+NESTED = (
+    "County,Murder,Assault,Violent,Theft,Fraud,Property,All\n"
+    "Ames,c,9,12,15,c,18,30\nBoone,6,c,8,c,14,18,26\nCole,7,c,10,6,c,8,18\n"
+)
+YEARS = (
+    "Region,2022,,,2023,,\n,Total,Public,Private,Total,Public,Private\n"
+    "North,20,17,c,22,c,18\nSouth,31,c,28,30,26,c\nEast,25,21,c,24,c,21\n"
+)
+PARTS = ("2022: Public", "2022: Private", "2023: Public", "2023: Private")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _counted(*names: str) -> list[str]:
+    return [word for name in names for word in ("--count", name)]
+
+
+def _asked(path: str, *flags: str) -> str:
+    return recon("init", path, *RULE, *flags, code=2).output
+
+
+def _intervals(path: str, *flags: str) -> list[tuple[int, int]]:
+    """Return the least and greatest of what is withheld, in order."""
+    recon("init", path, *RULE, *flags)
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    return sorted(found.select("least", "greatest").iter_rows())
+
+
+def test_a_sum_of_columns_apart_is_asked_about_though_all_are_said_to_be_counts() -> None:
+    Path("a.csv").write_text(NESTED)
+    top = "--sum 'All = Violent + Property'"
+    assert top in _asked("a.csv")
+    assert top in _asked("a.csv", *_counted(*NESTED.splitlines()[0].split(",")[1:]))
+    sums = ("All = Violent + Property", "Violent = Murder + Assault", "Property = Theft + Fraud")
+    flags = [word for each in sums for word in ("--sum", each)]
+    assert _intervals("a.csv", *flags) == [(n, n) for n in (2, 2, 3, 3, 3, 4)]
+
+
+def test_a_total_that_is_said_holds_under_each_year() -> None:
+    Path("a.csv").write_text(YEARS)
+    asked = _asked("a.csv")
+    assert "'Total' may be 'Public' + 'Private'" in asked
+    assert "in no relation" not in asked
+    found = _intervals("a.csv", "--total", "Total", *_counted(*PARTS))
+    assert found == [(n, n) for n in (3, 3, 3, 4, 4, 4)]
+
+
+def test_a_total_of_another_sheet_is_asked_about() -> None:
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for title, text in {
+        "Totals": "Area,Prisoners\nAyr,20\nBute,31\nCaith,18\nDyce,27\n",
+        "By sex": "Area,Men,Women\nAyr,17,c\nBute,27,c\nCaith,c,15\nDyce,23,c\n",
+    }.items():
+        sheet = book.create_sheet(title)
+        for line in text.splitlines():
+            sheet.append([int(cell) if cell.isdigit() else cell for cell in line.split(",")])
+    book.save("a.xlsx")
+    asked = _asked("a.xlsx")
+    assert "--sum 'Prisoners = Men + Women'" in asked
+    assert "in no relation" not in asked
+    found = _intervals("a.xlsx", "--sum", "Prisoners = Men + Women")
+    assert found == [(3, 3), (3, 3), (4, 4), (4, 4)]
