@@ -424,7 +424,7 @@ class _Builder:
         if have_ages and self._add_spans(others, largest) == others:
             return []
         is_total = says(words[heads.index(largest)], Sense.TOTAL)
-        if not is_said:
+        if not is_said and not {*others} <= self.said.counted:
             every = list(self._possible_sums(largest, others)) if is_total else []
             self.possible = every or list(self._inner_sums(heads))
             if not is_total or self.possible:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from recon_cli.arrays import BoolArray
 from recon_cli.sources.read.chance import is_near_chance
 from recon_cli.sources.read.choices import Choices, Question, ask_ways, column_names, flag
@@ -16,10 +18,12 @@ from recon_cli.sources.read.crossed import (
 )
 from recon_cli.sources.read.evidence import Support
 from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.row_totals import said_groups
 from recon_cli.sources.read.said_sums import with_said_values
+from recon_cli.sources.read.sums import support_of
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,11 @@ class LongValues:
         shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
         found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
         found = with_said_values(found, self.choices.sums, dimensions, counts[0])
+        found = [
+            each
+            for each in found
+            if each.support.shown or each.support.is_said or self._may_be(each, counts, base)
+        ]
         # What is asked of one sum may tell the others.
         open_ = {e.dimension for e in found if not e.support.is_strong or is_near_chance(e)}
         for at, values in dimensions:
@@ -67,15 +76,26 @@ class LongValues:
         found = [replace(e, rivals=()) if e.dimension in places else e for e in found]
         return [self._as_said(each) for each in found]
 
+    def _may_be(self, each: ValueSum, counts: Sequence[int], base: int) -> bool:
+        """Test whether no number of any column forbids a sum of values."""
+        values = self.grid.coded((self.region.body, each.dimension))[0]
+        lines = np.array([values.index(value) for value in (each.total, *each.parts)])
+        blocks = [self._block(each.dimension, count) for count in counts]
+        own = Intervals.beside([b.take(lines, np.arange(b.low.shape[1])) for b in blocks])
+        return not support_of(own, np.full(own.low.shape[1], 2.0 * (base - 1))).broken
+
+    def _block(self, at: int, count: int) -> Intervals:
+        """Return the numbers of a column: values of a dimension by combinations of the others."""
+        cells = numbers_of_rows(self.grid, self.region, count, self.withheld)
+        lines = self.grid.coded((self.region.body, at))[1]
+        beside = [key for key in self.names.keys if key != at]
+        return numbers_by_line(cells, lines, self.grid.combinations(self.region.body, beside)[1])
+
     def _groups(
         self, at: int, values: Sequence[str], count: int, base: int, strong: Collection[int]
     ) -> list[ValueSum]:
         """Return the sums that are said of values that cut the list of a dimension into groups."""
-        cells = numbers_of_rows(self.grid, self.region, count, self.withheld)
-        lines = self.grid.coded((self.region.body, at))[1]
-        beside = [key for key in self.names.keys if key != at]
-        position = self.grid.combinations(self.region.body, beside)[1]
-        block = numbers_by_line(cells, lines, position)
+        block = self._block(at, count)
         groups = said_groups(block, values, base, strong, said=self.choices, ask=self.ask)
         told = Support(0, 0, 0, 0.0, 0.0, is_said=True)
         return [

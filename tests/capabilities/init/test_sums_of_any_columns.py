@@ -78,3 +78,21 @@ def test_a_total_of_another_sheet_is_asked_about() -> None:
     assert "in no relation" not in asked
     found = _intervals("a.xlsx", "--sum", "Prisoners = Men + Women")
     assert found == [(3, 3), (3, 3), (4, 4), (4, 4)]
+
+
+def test_needs_that_overlap_are_said_to_be_counts_once() -> None:
+    Path("a.csv").write_text(
+        "School,Pupils,Visual,Hearing,Mobility\nAden,21,13,10,10\nBude,14,8,6,6\n"
+        "Cobh,21,14,12,11\nDeal,5,c,c,c\nAll,61,39,31,31\n"
+    )
+    found = _intervals("a.csv", *_counted("Pupils", "Visual", "Hearing", "Mobility"))
+    assert found == [(3, 3), (4, 4), (4, 4)]
+
+
+def test_a_sum_of_values_that_another_column_forbids_is_not_asked_about() -> None:
+    Path("a.csv").write_text(
+        "Place,Sex,All,Working,Other\nBari,All,9,c,c\nBari,Men,0,0,0\nBari,Women,9,c,c\n"
+        "Como,All,12,c,5\nComo,Men,c,0,c\nComo,Women,9,c,c\nPisa,All,17,8,c\nPisa,Men,c,c,c\n"
+        "Pisa,Women,13,5,c\nItaly,All,38,13,25\nItaly,Men,7,c,c\nItaly,Women,31,10,21\n"
+    )
+    recon("init", "a.csv", *RULE, "--total", "Italy", "--total", "All")
