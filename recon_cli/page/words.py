@@ -172,6 +172,15 @@ def percentage(part: float, whole: float) -> str:
     return f"{spoken.get(text, text)}%"
 
 
+def signed(points: float) -> str:
+    """Format points with their sign; a minus as wide as a plus.
+
+    >>> signed(1.25), signed(-3)
+    ('+1.2', '−3.0')
+    """
+    return f"{points:+.1f}".replace("-", "\u2212")
+
+
 def size_label(label: str) -> str:
     """Write a size class with an en dash.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from recon_cli.capabilities.findings.asked import UNKNOWN_RULE
 from recon_cli.capabilities.findings.findings import (
@@ -12,7 +13,6 @@ from recon_cli.capabilities.findings.findings import (
     Findings,
     ReconstructionFindings,
     ScoreFindings,
-    VariabilityFindings,
 )
 from recon_cli.capabilities.findings.joint_findings import JointFindings
 from recon_cli.capabilities.findings.proven import proof_conditions
@@ -24,19 +24,20 @@ from recon_cli.capabilities.report.verdict import (
 )
 from recon_cli.capabilities.risk import RISK
 from recon_cli.page.document import Headline
+from recon_cli.page.html import sentences
 from recon_cli.page.missing import Missing
 from recon_cli.page.words import (
     Words,
     capitalized,
     enumerate_words,
     of_people,
-    of_units,
-    percent,
     percentage,
     stopped_words,
 )
 from recon_cli.plurals import plural
 
+#: Writes the sentences of ``headline.j2``.
+_say: Final = partial(sentences, "headline.j2", package=__package__)
 #: Begin a verdict that alarms, and one that does not.
 _ALARM: Final = "**Yes"
 _ALL_CLEAR: Final = "**Not proven:**"
@@ -130,32 +131,39 @@ def _headline(findings: Findings, words: Words) -> Headline:
     if not reconstruction.known:
         return _of_totals(findings, reconstruction, words)
     if isinstance(findings.claims, ClaimFindings):
-        notes = [_examined(findings, findings.claims, words)]
-        notes += _gaps(reconstruction, words)
+        claims = findings.claims
+        notes = _say("examined", claims=claims, words=words, has_laws=bool(findings.laws))
+        notes += _say("gaps", found=reconstruction, words=words)
         notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
-        counted = reconstruction.is_counted and findings.claims.is_counted
-        verdict = claims_verdict(findings.claims, reconstruction, findings.rule, words)
+        counted = reconstruction.is_counted and claims.is_counted
+        verdict = claims_verdict(claims, reconstruction, findings.rule, words)
         verdicts = _alarms_first(verdict, findings.audit)
         asked = ", by what was asked about" if findings.not_asked else ""
-        disclosed = _disclosed(findings.claims, words, asked, counted=counted)
+        disclosed = _say("disclosed", claims=claims, words=words, is_counted=counted, asked=asked)
         return Headline(tuple(verdicts), tuple(notes), (*disclosed, *precision))
     is_asked = not findings.not_asked
     verdict = records_verdict(reconstruction, findings.rule, words, is_asked=is_asked)
     verdicts = _alarms_first(verdict, findings.audit)
+    knows_units = reconstruction.knows_unique_units and is_asked
+    knows_records = reconstruction.knows_certain_records and is_asked
     details = (
-        _one(reconstruction, words, is_asked=is_asked),
-        _certain(reconstruction, words, is_asked=is_asked),
+        *_say("one", found=reconstruction, words=words, is_known=knows_units),
+        *_say("certain", found=reconstruction, words=words, is_known=knows_records),
         *precision,
     )
     hedge = _hedge([*verdicts, *details])
-    notes = (
-        [] if hedge is None or not is_asked else [_why_hedged(hedge, findings.variability, words)]
-    )
+    notes = []
+    if hedge is not None and is_asked:
+        found = findings.variability
+        is_missing = isinstance(found, Missing)
+        notes = _say(
+            "why_hedged", hedge=hedge, variability=found, is_missing=is_missing, words=words
+        )
     notes.append(
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{findings.claims.remedy} examines every combination of columns."
     )
-    notes += _gaps(reconstruction, words)
+    notes += _say("gaps", found=reconstruction, words=words)
     notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
     return Headline(tuple(verdicts), tuple(notes), details)
 
@@ -198,8 +206,7 @@ def _of_noise(
             "`recon plan risk release`."
         ]
     )
-    if found.unknown:
-        notes.append(f"The tables in use do not show {words.listed(found.unknown)}: unknown.")
+    notes += _say("unknown", found=found, words=words)
     notes.append(f"The counts were published by: {'; '.join(findings.laws)}.")
     verdicts = _alarms_first(verdict, findings.audit)
     return Headline(tuple(verdicts), tuple(notes), (records, *precision))
@@ -224,113 +231,6 @@ def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[s
     return sorted(both, key=lambda each: not each.startswith(_ALARM))
 
 
-def _disclosed(claims: ClaimFindings, words: Words, asked: str, *, counted: bool) -> list[str]:
-    """Describe the worst disclosure over all combinations of columns.
-
-    Args:
-        asked: Ends a sentence that reassures, where not everything was asked about.
-    """
-    disclosed, listed = claims.disclosed, words.listed(claims.columns)
-    identity, attribute = disclosed["identity"], disclosed["attribute"]
-
-    def given(people: int) -> str:
-        return _given(people, claims.people if counted else None, words)
-
-    return [
-        f"{given(identity)} the only {'one' if identity == 1 else 'ones'} in their {words.unit} "
-        "with some values, and another column of theirs is settled."
-        if identity
-        else f"**{capitalized(words.nobody)}** is proven to be alone with some values and have "
-        f"another column settled{asked}.",
-        f"{given(attribute)} in a group of their {words.unit} that is known to be "
-        "alike in a further column."
-        if attribute
-        else f"**No group** of {words.people} is proven to be alike in a further column{asked}.",
-        f"{given(claims.whole)} certain with all of {listed}."
-        if claims.whole
-        else f"**No record** is proven certain with all of {listed}{asked}.",
-    ]
-
-
-def _given(people: int, everybody: int | None, words: Words) -> str:
-    """Format a number of people, with the total if the tables have it."""
-    if everybody is None:
-        return f"**At least {of_people(people, words)}** {'is' if people == 1 else 'are'}"
-    if people == everybody:
-        return f"**All {of_people(people, words)}** are"
-    share = percentage(people, everybody)
-    verb = "is" if people == 1 else "are"
-    return f"**At least {people:,} of {of_people(everybody, words)}** ({share}) {verb}"
-
-
-def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
-    statuses = claims.manifest.statuses
-    text = (
-        f"Every combination of {words.listed(claims.columns)} was examined, each {words.unit} "
-        "alone: its neighbours' counts may settle more."
-    )
-    if statuses.get("partial", 0):
-        text += (
-            f" Of {of_units(statuses['partial'], words)} some combinations were not decided within "
-            "the budget (`claims.unit_seconds`)."
-        )
-    if not claims.is_counted:
-        places = statuses.get("open", 0)
-        if places:
-            text += (
-                f" Of {of_units(places, words)} the tables do not bound the {words.people}: only "
-                "what simple bounds prove is counted there"
-            )
-            text += "; a narrower law (`protection.yaml`) may prove more." if findings.laws else "."
-        else:
-            text += (
-                f" {capitalized(words.units)} that are not listed have no counts of their own, so "
-                "that only what simple bounds prove is counted there; a list of all of them "
-                "(`ingest.geounits`) may prove more."
-            )
-    return text
-
-
-def _one(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
-    whole, is_known = reconstruction.whole, reconstruction.knows_unique_units and is_asked
-    people, everybody = whole["one_population"], reconstruction.people
-    where = f"{words.live} in {words.units} with exactly one possible reconstruction"
-    if not people:
-        proven = "has" if is_known else "is proven to have"
-        return f"**No {words.unit}** {proven} exactly one possible reconstruction."
-    if people == everybody and reconstruction.is_counted:
-        return f"**All {of_people(people, words)}** {where}."
-    if not reconstruction.is_counted:
-        return f"At least **{of_people(people, words)}** {where}."
-    return (
-        f"{_at_least(is_known)}**{people:,} of {of_people(everybody, words)}** "
-        f"({percentage(people, everybody)}) {where}."
-    )
-
-
-def _certain(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
-    certain, everybody = reconstruction.whole["certain"], reconstruction.people
-    is_known = reconstruction.knows_certain_records and is_asked
-    what = words.listed(reconstruction.known)
-    where = "in every reconstruction that has the published counts"
-    if not certain:
-        proven = "appears" if is_known else "is proven to appear"
-        return f"**No record** ({what}) {proven} {where}."
-    if certain == everybody and reconstruction.is_counted:
-        return f"**Every record** ({what}) appears {where}."
-    noun, verb = ("record", "appears") if certain == 1 else ("records", "appear")
-    if not reconstruction.is_counted:
-        return f"At least **{certain:,} {noun}** ({what}) {verb} {where}."
-    return (
-        f"{_at_least(is_known)}**{certain:,} {noun}** ({percentage(certain, everybody)}; {what}) "
-        f"{verb} {where}."
-    )
-
-
-def _at_least(is_known: bool) -> str:
-    return "" if is_known else "At least "
-
-
 def _precision(scores: ScoreFindings, words: Words) -> list[str]:
     """Compare the precision of links with the best guesser: everybody, then nonmodal people."""
     source = scores.reconstruction
@@ -339,42 +239,14 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
     attacker = scores.attackers[0]
     rows = scores.gains.filter(source=source, against=attacker, withheld=False).drop_nulls("gain")
     known = words.listed(scores.links.config["gains"])
-    named = source if source.startswith("the ") else f"the reconstruction [[{source}|Source]]"
-    sentences = []
+    told = []
     for panel in ("all", "nonmodal"):
         beside = rows.filter(panel=panel).sort("guesser_pct", descending=True)
-        if beside.is_empty():
-            continue
-        best = beside.row(0, named=True)
-        who = (
-            f"Of all links between the file {attacker} and {named}"
-            if panel == "all"
-            else f"Of the links of {words.nonmodal}"
-        )
-        sentences.append(
-            f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guess, "
-            f"[[{best['guesser']}|Guessers]], **{percent(best['guesser_pct'])}%**: {_gain(best)}."
-        )
-    return sentences
-
-
-def _gain(row: dict[str, Any]) -> str:
-    """Describe the difference, and whether its interval contains zero."""
-    gain, low, high = row["gain"], row["low"], row["high"]
-    points = f"{percent(abs(gain))} points {'more' if gain >= 0 else 'fewer'}"
-    if low is None or high is None:
-        return points
-    within = f"{points} (between {_signed(low)} and {_signed(high)})"
-    if low > 0:
-        return f"{within}, so the tables give away more than guessing does"
-    if high < 0:
-        return f"{within}, so guessing does better"
-    return f"{within}, which may be chance"
-
-
-def _signed(points: float) -> str:
-    """Format points with their sign; a minus as wide as a plus."""
-    return f"{points:+.1f}".replace("-", "\u2212")
+        for best in beside.head(1).to_dicts():
+            told += _say(
+                "precision", best=best, source=source, attacker=attacker, known=known, words=words
+            )
+    return told
 
 
 def _hedge(sentences: list[str]) -> str | None:
@@ -383,57 +255,3 @@ def _hedge(sentences: list[str]) -> str | None:
         if any(words in sentence for sentence in sentences):
             return quoted
     return None
-
-
-def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
-    """List what the records do not show."""
-    notes = []
-    if unlisted := reconstruction.unlisted:
-        stand = "unit stands" if unlisted == 1 else "units stand"
-        notes.append(
-            f"Besides the {words.units} that are counted here {unlisted:,} {stand} for any that "
-            f"are not listed, with the {words.people} that published totals have beyond those that "
-            "are."
-        )
-    if reconstruction.unknown:
-        notes.append(
-            f"The tables in use do not show {words.listed(reconstruction.unknown)}: unknown."
-        )
-    if reconstruction.uncounted:
-        notes.append(
-            f"The tables in use do not say how many {words.people} {words.live} in "
-            f"{of_units(reconstruction.uncounted, words)}: those of one reconstruction are counted "
-            "here, and more than their certain records may be given away there."
-        )
-    if not reconstruction.manifest.notes["verified"]:
-        notes.append("The records were not compared with the published counts: `recon verify`.")
-    return notes
-
-
-def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: Words) -> str:
-    if isinstance(variability, Missing):
-        return (
-            f"“{hedge}”, because these are the proofs of arithmetic alone: {variability.why}. "
-            f"{variability.remedy} looks for all of them."
-        )
-    if variability.mode == "relaxed":
-        return (
-            f"“{hedge}”: each {words.unit} was [[examined alone]], and its neighbours' counts may "
-            "settle more."
-        )
-    manifest = variability.manifest
-    open_units = manifest.totals["units"] - manifest.statuses.get("proven", 0)
-    if open_units:
-        return (
-            f"“{hedge}”, because {of_units(open_units, words)} were not settled within the budget "
-            "of `recon solvar` (`solvar.unit_seconds`)."
-        )
-    if manifest.config["intervals"] == "propagation":
-        return (
-            f"“{hedge}”, because `recon solvar` only bounded how many alike records every "
-            "reconstruction has (`solvar.intervals: propagation`); `exact` settles it."
-        )
-    return (
-        f"“{hedge}”, because `recon solvar` did not settle within its budget how many alike "
-        "records every reconstruction has (`solvar.unit_seconds`)."
-    )
