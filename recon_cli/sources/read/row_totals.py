@@ -20,6 +20,8 @@ from recon_cli.sources.read.sums import support_of
 _FEWEST_PARTS: Final = 2
 #: More rows are not looked at for totals that too few columns show.
 _MOST_ROWS: Final = 1_000
+#: Counts that offices withhold are at most so large, all of a row together.
+_FEW: Final = 9
 #: Rounded numbers that cut a list with fewer bits of evidence are not asked about: chance does.
 _CUT_BITS: Final = 2 * MARGIN_BITS
 #: How far numbers bear out a sum, from its total and parts.
@@ -194,6 +196,8 @@ def said_groups(
     """
     slack = base - 1
     groups = _groups(block, slack) or _groups_under_whole(block, slack)
+    if len(groups) < _FEWEST_PARTS and not slack:
+        groups = _tight(block)
     names = {labels[i] for i in groups}
     if len(groups) < _FEWEST_PARTS or {*strong} >= {*groups}:
         return {}
@@ -213,6 +217,68 @@ def said_groups(
         Question(f"rows may be totals of those beside them, as far as numbers go: {shown}", answers)
     )
     return {}
+
+
+def ask_groups_beside(
+    block: Intervals, labels: Sequence[str], columns: tuple[int, ...]
+) -> Question | None:
+    """Ask whether lines beside each other are totals of the others, where no number forbids it.
+
+    Either they cut the whole list, or what is withheld of parts would be few in each position.
+
+    Args:
+        block: The numbers of each line, not rounded.
+        labels: What each line is called.
+        columns: The columns that they are.
+
+    Example:
+        >>> numbers = np.array([[3.0, 6], [9, 5], [12, 11], [15, 9], [3, 9], [18, 18]])
+        >>> print(ask_groups_beside(Intervals.exact(numbers), "ABCDEF", ()).text[:58])
+        columns may be totals of those beside them: C = A + B; F =
+    """
+    every = range(len(block.low))
+    ways = (_cut(block, order, 0, fewest=0) for order in ([*every], [*reversed(every)]))
+    groups = next((way for way in ways if len(way) >= _FEWEST_PARTS), {}) or _tight(block)
+    if not groups:
+        return None
+    parts_of = {labels[i]: [labels[part] for part in groups[i]] for i in sorted(groups)}
+    sums = [f"{total} = {' + '.join(parts)}" for total, parts in parts_of.items()]
+    return Question(
+        f"columns may be totals of those beside them: {'; '.join(sums)}: too few rows show it, "
+        "none forbids it; is it so?",
+        {
+            "yes": " ".join(flag("sum", each) for each in sums),
+            "no, nobody is in two of them": flag("apart", *labels),
+            "no, some are in several": flag("count", *labels),
+        },
+        columns,
+    )
+
+
+def _tight(block: Intervals) -> dict[int, tuple[int, ...]]:
+    """Return totals of lines beside them that leave few for what is withheld, wherever one is."""
+    found: dict[int, tuple[int, ...]] = {}
+    many = len(block.low)
+    for total in range(many):
+        for step in (-1, 1):
+            parts: list[int] = []
+            at = total + step
+            while 0 <= at < many and not {at, total} & {*found, *sum(found.values(), ())}:
+                parts.append(at)
+                if len(parts) >= _FEWEST_PARTS and _leaves_few(block, total, parts):
+                    found[total] = tuple(sorted(parts))
+                    break
+                at += step
+    return found
+
+
+def _leaves_few(block: Intervals, total: int, parts: Sequence[int]) -> bool:
+    """Test whether the rest of a total is few, and not negative, in several positions and all."""
+    told = block.known[total] & (block.low[total] > 0)
+    rest = block.low[total] - np.where(block.known[parts], block.low[parts], 0).sum(axis=0)
+    is_open = ~block.known[parts].all(axis=0)
+    few = np.where(is_open, _FEW, 0)
+    return bool(told.sum() > _FEWEST_PARTS and ((rest >= 0) & (rest <= few))[told].all())
 
 
 def _bits(block: Intervals, total: int, parts: Sequence[int], slack: int) -> float:

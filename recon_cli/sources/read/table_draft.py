@@ -54,7 +54,12 @@ from recon_cli.sources.read.row_labels import (
     rows_named,
 )
 from recon_cli.sources.read.row_names import NamedRows
-from recon_cli.sources.read.row_totals import with_groups, with_lone_total, with_nested
+from recon_cli.sources.read.row_totals import (
+    ask_groups_beside,
+    with_groups,
+    with_lone_total,
+    with_nested,
+)
 from recon_cli.sources.read.said_sums import with_said_sums, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
@@ -543,6 +548,7 @@ class TableDraft:
         is_classed = not has_counts and self._are_apart(open_)
         for run in self._asked_together(open_, relations):
             is_told = is_classed or self._ask_possible(run, used, relations.base)
+            is_told = is_told or (relations.base == 1 and self._ask_groups(run))
             odd = [at for at in run if self._breaks(at, rows)]
             if not is_told and (has_counts or not rows or odd):
                 asked = run if has_counts or not rows else odd
@@ -561,6 +567,14 @@ class TableDraft:
                 self._ask_slip(slip.total, slip.parts, slip)
                 slipped |= own
         return slipped
+
+    def _ask_groups(self, run: Sequence[int]) -> bool:
+        """Ask whether columns side by side are totals of others among them; tell if so."""
+        block = self._every(self.region)
+        own = block.take(np.array(run, np.intp), np.arange(block.low.shape[1]))
+        asked = ask_groups_beside(own, [self._header(at) for at in run], tuple(run))
+        self.questions += filter(None, [asked])
+        return asked is not None
 
     def _ask_subsets(self, columns: Sequence[int]) -> bool:
         """Ask about sums of any columns that stand in no relation, though counted; tell if any."""

@@ -96,3 +96,36 @@ def test_a_sum_of_values_that_another_column_forbids_is_not_asked_about() -> Non
         "Pisa,Women,13,5,c\nItaly,All,38,13,25\nItaly,Men,7,c,c\nItaly,Women,31,10,21\n"
     )
     recon("init", "a.csv", *RULE, "--total", "Italy", "--total", "All")
+
+
+@pytest.mark.parametrize(
+    ("text", "sums", "found"),
+    [
+        (
+            "\n".join(line.rpartition(",")[0] for line in NESTED.splitlines()) + "\n",
+            ("Violent = Murder + Assault", "Property = Theft + Fraud"),
+            (2, 2, 3, 3, 3, 4),
+        ),
+        (
+            "Area,Total,Boys,Girls\nNorth,20,9,11\nAsh,12,c,9\nBirch,8,c,c\n"
+            "South,31,14,17\nCarr,13,c,10\nDale,18,c,c\n",
+            ("North = Ash + Birch", "South = Carr + Dale"),
+            (2, 3, 3, 6, 7, 11),
+        ),
+    ],
+    ids=["columns", "rows"],
+)
+def test_subtotals_whose_parts_have_a_star_each_are_asked_about(
+    text: str, sums: tuple[str, ...], found: tuple[int, ...]
+) -> None:
+    Path("a.csv").write_text(text)
+    flags = [word for each in sums for word in ("--sum", each)]
+    assert " ".join(f"--sum '{each}'" for each in sums) in _asked("a.csv")
+    assert _intervals("a.csv", *flags) == [(n, n) for n in found]
+
+
+def test_columns_that_no_sum_fits_are_asked_about_as_before() -> None:
+    Path("a.csv").write_text(
+        "Area,Cars,Bikes,Boats\nAsh,12,c,3\nElm,4,9,c\nOak,c,7,15\nYew,8,8,9\n"
+    )
+    assert "in no relation" in _asked("a.csv")
