@@ -102,7 +102,9 @@ def ask_place_above(
         if len(path) > 1:
             below.setdefault(path[:-1], []).append(path[-1])
     kinds = max(below.values(), key=len, default=[])
+    often = Counter(itertools.chain(*below.values()))
     is_alike = all([k for k in kinds if k in {*own}] == own for own in below.values())
+    is_alike = is_alike and all(2 * often[kind] > len(below) for kind in kinds)
     is_kind = any(interval(k) is not None or says(k, Sense.MALE, Sense.FEMALE) for k in kinds)
     if len(below) < _FEWEST or len(kinds) < _FEWEST or not is_alike or (is_said and not is_kind):
         return None

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook, load_workbook
 
+from recon_cli.sources.formats.place_blocks import ask_place_above
 from tests.support.command_line import recon
 
 #: Place → kind → total, men, women.
@@ -146,3 +147,10 @@ def test_the_protected_copy_keeps_the_blocks() -> None:
     }
     assert {"c"} == {two for _, two in changed}
     assert {3, 4} <= {one for one, _ in changed}
+
+
+def test_schools_of_one_name_in_two_towns_are_no_kinds() -> None:
+    towns = {"Ashby": ["All", "Priory", "St Anne"], "Birch": ["All", "Priory"], "Corfe": ["All"]}
+    rows = [(town, school) for town, schools in towns.items() for school in schools]
+    assert ask_place_above(rows, "School", is_said=False) is None
+    assert ask_place_above([*rows, ("Birch", "St Anne")], "School", is_said=False) is not None
