@@ -403,6 +403,8 @@ class _Builder:
         others = [line for line in heads if line != largest]
         words = without_ends(shared([self.labels[line] for line in heads], ())[1])
         is_apart = set(heads) <= self.said.apart or are_apart(words)
+        if {*heads} <= self.said.counted:
+            return self._add_alone(heads)
         if not is_apart and self.numbers.exceeds(largest, others):
             return self._below_largest(heads, largest, words)
         inside = [] if is_apart else self._inside_totals(heads)
@@ -424,7 +426,7 @@ class _Builder:
         if have_ages and self._add_spans(others, largest) == others:
             return []
         is_total = says(words[heads.index(largest)], Sense.TOTAL)
-        if not is_said and not {*others} <= self.said.counted:
+        if not is_said:
             every = list(self._possible_sums(largest, others)) if is_total else []
             self.possible = every or list(self._inner_sums(heads))
             if not is_total or self.possible:
@@ -565,7 +567,7 @@ class _Builder:
             if len(parts) > 1:  # parts of a sum exclude each other
                 self._add_apart(parts, whole)
         beside = {part for _, *parts in self.said.within if len(parts) > 1 for part in parts}
-        for line in lines:
+        for line in sorted(lines, key=self._depth):  # values of a whole before those of its parts
             if line in beside:
                 continue
             base = self.labels.get(self.subsets[line], ())
@@ -584,6 +586,13 @@ class _Builder:
             for line in own:
                 base_values = self.values.get(self.subsets[line], {})
                 self._add_below(line, {**base_values, known[0]: frozenset((known[1],))})
+
+    def _depth(self, line: int) -> int:
+        """Count the lines that a line is some of, each some of the next."""
+        depth = 0
+        while line in self.subsets and depth < len(self.lines):
+            line, depth = self.subsets[line], depth + 1
+        return depth
 
     def _value_called(self, label: str) -> tuple[int, int] | None:
         """Return the feature, and its value, that lines whose sums are shown call so.
@@ -682,6 +691,23 @@ class _Builder:
         below |= {each for each in self.subsets if self.subsets[each] in below}
         for each in below:
             self.values[each] = {**values, **self.values.get(each, {})}
+
+    def _add_alone(self, lines: Sequence[int]) -> list[int]:
+        """Add a feature for each line that counts some people, whether or not others count them."""
+        largest = max(lines, key=lambda line: float(self.block.low[self.at[line]].sum()))
+        others = [line for line in lines if line != largest]
+        if self.numbers.exceeds(largest, others):
+            shown = ", ".join(repr(" ".join(self.labels[line])) for line in others[:4])
+            whole = " ".join(self.labels[largest])
+            self.doubts.append(
+                f"whether {shown} count some of {whole!r}: each is taken to be of its own; if they "
+                f"do, say `--count` of them without {whole!r}"
+            )
+        for line in lines:
+            label = self._told(line, ())
+            self._add_below(line, {len(self.features): frozenset((0,))})
+            self.features.append(DraftedFeature("", (label,), f"not {label}"))
+        return []
 
     def _add_yes_or_no(self, lines: Sequence[int], whole: int) -> None:
         """Add a feature for each line that counts some of the people of another."""

@@ -71,7 +71,11 @@ class LongValues:
         open_ = {e.dimension for e in found if not e.support.is_strong or is_near_chance(e)}
         for at, values in dimensions:
             if at not in open_ and at not in self.names.parents:
-                strong = [i for i, value in enumerate(values) if (at, value) in shown]
+                strong = {
+                    values.index(each.total): [values.index(part) for part in each.parts]
+                    for each in found
+                    if each.dimension == at and each.support.is_strong
+                }
                 found += self._groups(at, values, counts[0], base, strong)
         found = [replace(e, rivals=()) if e.dimension in places else e for e in found]
         return [self._as_said(each) for each in found]
@@ -92,7 +96,12 @@ class LongValues:
         return numbers_by_line(cells, lines, self.grid.combinations(self.region.body, beside)[1])
 
     def _groups(
-        self, at: int, values: Sequence[str], count: int, base: int, strong: Collection[int]
+        self,
+        at: int,
+        values: Sequence[str],
+        count: int,
+        base: int,
+        strong: Mapping[int, Sequence[int]],
     ) -> list[ValueSum]:
         """Return the sums that are said of values that cut the list of a dimension into groups."""
         block = self._block(at, count)

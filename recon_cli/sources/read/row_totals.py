@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -164,8 +164,12 @@ def with_groups(
         return relations
     places = list(rows)
     labels = [path[-1] for path in rows.values()]
-    strong = {each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong}
-    shown = [i for i, row in enumerate(places) if row in strong]
+    at = {row: i for i, row in enumerate(places)}
+    shown = {
+        at[each.line]: [at[row] for row in each.of]
+        for each in relations.sums(Axis.ROWS)
+        if each.support.is_strong
+    }
     groups = said_groups(block, labels, relations.base, shown, said=said, ask=ask)
     found = {places[total]: tuple(places[i] for i in own) for total, own in groups.items()}
     told = tuple(
@@ -179,7 +183,7 @@ def said_groups(
     block: Intervals,
     labels: Sequence[str],
     base: int,
-    strong: Collection[int],
+    strong: Mapping[int, Sequence[int]],
     *,
     said: Choices,
     ask: Callable[[Question], None],
@@ -192,29 +196,40 @@ def said_groups(
         block: The numbers of each line.
         labels: What each line is called.
         base: What numbers are rounded to.
-        strong: Lines that numbers show to be totals.
+        strong: Lines that numbers show to be totals → their parts.
     """
     slack = base - 1
-    groups = _groups(block, slack) or _groups_under_whole(block, slack)
-    if len(groups) < _FEWEST_PARTS and not slack:
-        groups = _tight(block)
-    names = {labels[i] for i in groups}
-    if len(groups) < _FEWEST_PARTS or {*strong} >= {*groups}:
-        return {}
+    ways = [_groups(block, slack) or _groups_under_whole(block, slack)]
+    ways += [] if slack else [_tight(block), _nested(block, strong)]
+    settled = {*said.apart, *(each.total for each in said.sums)}
+
+    def open_of(way: Mapping[int, Sequence[int]]) -> list[int]:
+        return [i for i in way if i not in strong and labels[i] not in settled]
+
+    groups = max(
+        (way for way in ways if len(way) >= _FEWEST_PARTS),
+        key=lambda w: len(open_of(w)),
+        default={},
+    )
+    asked = open_of(groups)
     if slack and sum(_bits(block, i, own, slack) for i, own in groups.items()) < _CUT_BITS:
         return {}
-    if names & {*said.total}:
-        return {i: own for i, own in groups.items() if labels[i] in said.total and i not in strong}
-    if names & {*said.apart, *(each.total for each in said.sums)}:
+    if {labels[i] for i in asked} & {*said.total}:
+        return {i: groups[i] for i in asked if labels[i] in said.total}
+    if not asked:
         return {}
-    sums = [f"{labels[i]} = {' + '.join(labels[part] for part in groups[i])}" for i in groups]
+    sums = [f"{labels[i]} = {' + '.join(labels[part] for part in groups[i])}" for i in asked]
     answers = {
         "yes": " ".join(flag("sum", each) for each in sums),
-        "no, all are places beside each other": flag("apart", *(labels[i] for i in groups)),
+        "no, all are places beside each other": flag("apart", *(labels[i] for i in asked)),
     }
     shown = "; ".join(sums[:_FEWEST_PARTS]) + "; …" * (len(sums) > _FEWEST_PARTS)
     ask(
-        Question(f"rows may be totals of those beside them, as far as numbers go: {shown}", answers)
+        Question(
+            f"rows may be totals of those beside them, as far as numbers go: {shown}; where others "
+            "add up, say which (`--sum`)",
+            answers,
+        )
     )
     return {}
 
@@ -253,6 +268,61 @@ def ask_groups_beside(
         },
         columns,
     )
+
+
+def _nested(block: Intervals, strong: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
+    """Return totals of a list in which each stands above its parts, or each below, at any depth.
+
+    Of the lines that are in no total yet, the nearest add up to a line by some number, against no
+    other, and what is withheld is few; of several such ways the best shown is the one.
+
+    Args:
+        block: Numbers that are not rounded.
+        strong: Lines that numbers show to be totals → their parts.
+    """
+    many, best, most = len(block.low), dict[int, tuple[int, ...]](), 0.0
+    for order in (range(many), range(many - 1, -1, -1)) if many <= _MOST_ROWS else ():
+        found: dict[int, tuple[int, ...]] = {}
+        open_: list[int] = []
+        weight = 0.0
+        for line in order:
+            own, bits = tuple(strong.get(line, ())), 0.0
+            if not own or not {*own} <= {*open_}:
+                own, bits = _nearest_parts(block, line, open_)
+            if own:
+                found[line] = tuple(sorted(own))
+                open_ = [i for i in open_ if i not in own]
+                weight += bits
+            open_.append(line)
+        if len(open_) == 1:
+            found.pop(open_[0], None)  # the total of all totals is left to others
+        if weight > most:
+            best, most = found, weight
+    return best
+
+
+def _nearest_parts(
+    block: Intervals, total: int, open_: Sequence[int]
+) -> tuple[tuple[int, ...], float]:
+    """Return the last of some lines that add up to a total, and how unlikely by chance it is."""
+    low, high, known = block.low[total], block.high[total], block.known[total]
+    least, most, told = np.zeros(len(low)), np.zeros(len(low)), known.copy()
+    parts: tuple[int, ...] = ()
+    bits = MARGIN_BITS + np.log2(len(block.low))
+    for many, part in enumerate(reversed(open_), start=1):
+        least, most, told = (
+            least + block.low[part],
+            most + block.high[part],
+            told & block.known[part],
+        )
+        if (least > high).any():
+            break
+        few = told | (known & (low - least <= _FEW))
+        own = float(np.log2((1 + low) / np.where(told, 1, 1 + _FEW)).clip(0)[few].sum())
+        is_told = bool((told & (low > 0)).any()) and bool((most >= low).all())
+        if many >= _FEWEST_PARTS and is_told and own > bits:
+            parts, bits = tuple(open_[-many:]), own
+    return parts, bits if parts else 0.0
 
 
 def _tight(block: Intervals) -> dict[int, tuple[int, ...]]:

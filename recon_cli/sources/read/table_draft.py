@@ -540,8 +540,11 @@ class TableDraft:
         slipped = self._slipped(relations, open_, used) if relations.base == 1 else set()
         open_ = [at for at in open_ if at not in slipped]
         open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
+        some = [at for at in used if at in said]
         if has_counts:  # a total of people who are counted in part
             open_ = [at for at in open_ if not self._is_whole(at, used)]
+        elif len(open_) == 1 and some and self._is_most(open_[0], [*open_, *some]):
+            open_ = []  # all others are said to count some of its people
         loose = [at for at in unrelated if at in {*open_, *said}]
         if relations.base == 1 and self._ask_subsets(loose):
             open_ = []  # what is asked of sums may tell of them
@@ -649,10 +652,13 @@ class TableDraft:
 
     def _is_whole(self, at: int, counts: Sequence[int]) -> bool:
         """Test whether a word calls a column the total, and it is nowhere less than others."""
+        return says(" ".join(self.headers[at]), Sense.TOTAL) and self._is_most(at, counts)
+
+    def _is_most(self, at: int, counts: Sequence[int]) -> bool:
+        """Test whether a column is nowhere less than others."""
         own = intervals_of(self.grid, replace(self.region, numeric=np.array(list(counts), np.intp)))
         most = own.high[:, [counts.index(at)]]
-        is_total = says(" ".join(self.headers[at]), Sense.TOTAL)
-        return is_total and bool((own.low <= most).all())
+        return bool((own.low <= most).all())
 
     def _holds(self, each: Relation) -> bool:
         """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
@@ -867,6 +873,10 @@ class TableDraft:
                 apart: flag("apart", *headers),
                 f"{every} counts of these people": flag("count", *headers),
             }
+            most = next((at for at in run if self._is_most(at, run)), None)
+            if most is not None and len(run) > 2:
+                rest = [self._header(at) for at in run if at != most]
+                answers[f"the others count some of {self._header(most)!r}"] = flag("count", *rest)
             if {*counts} - {*run}:
                 answers[f"{every} to be left out"] = flag("leave-out", *headers)
         if len(run) <= _MOST_APART:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import polars as pl
@@ -129,3 +130,67 @@ def test_columns_that_no_sum_fits_are_asked_about_as_before() -> None:
         "Area,Cars,Bikes,Boats\nAsh,12,c,3\nElm,4,9,c\nOak,c,7,15\nYew,8,8,9\n"
     )
     assert "in no relation" in _asked("a.csv")
+
+
+DEEP_BELOW = (
+    "Area,A,B,C,Total\nWard 111,8,c,0,12\nWard 112,18,17,c,36\nWard 113,12,31,c,45\n"
+    "Town 11,38,52,c,93\nWard 121,c,5,0,7\nWard 122,c,15,8,27\nWard 123,27,7,c,37\n"
+    "Town 12,33,27,11,71\nCounty 1,71,79,14,164\nWard 211,0,8,11,19\nWard 212,22,0,14,36\n"
+    "Ward 213,0,0,0,0\nTown 21,22,8,25,55\nWard 221,21,c,c,25\nWard 222,c,c,9,14\n"
+    "Ward 223,0,0,66,66\nTown 22,23,6,76,105\nCounty 2,45,14,101,160\nCountry,116,93,115,324\n"
+)
+DEEP_ABOVE = (
+    "Region,Total,Employed,Unemployed,Inactive\nEast,136,28,73,35\nLand 11,32,10,10,12\n"
+    "Land 12,104,18,63,23\nWest,123,73,20,30\nLand 21,63,41,10,12\nKreis 211,32,20,8,c\n"
+    "Kreis 212,18,18,0,0\nKreis 213,13,c,c,8\nLand 22,60,32,10,18\nKreis 221,31,8,6,17\n"
+    "Kreis 222,14,10,c,0\nKreis 223,15,14,0,c\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sums"),
+    [
+        (
+            DEEP_BELOW,
+            (
+                "Town 21 = Ward 211 + Ward 212 + Ward 213",
+                "Town 22 = Ward 221 + Ward 222 + Ward 223",
+                "County 2 = Town 21 + Town 22",
+            ),
+        ),
+        (
+            DEEP_ABOVE,
+            ("Land 21 = Kreis 211 + Kreis 212 + Kreis 213", "West = Land 21 + Land 22"),
+        ),
+    ],
+    ids=["below", "above"],
+)
+def test_totals_at_three_depths_of_one_list_are_asked_about(
+    text: str, sums: tuple[str, ...]
+) -> None:
+    Path("a.csv").write_text(text)
+    assert " ".join(f"--sum '{each}'" for each in sums) in _asked("a.csv")
+    found = _intervals("a.csv", *(word for each in sums for word in ("--sum", each)))
+    assert all(least == greatest for least, greatest in found)
+    assert len(found) == text.count("c,") + text.count(",c\n")
+
+
+def test_columns_that_are_all_said_to_be_counts_bound_none_of_the_others() -> None:
+    Path("a.csv").write_text(
+        "Area,In,Out\nAlm,c,c\nBro,c,9\nCis,6,12\nDal,8,8\nEls,5,7\nFen,0,11\nRegion,24,48\n"
+    )
+    found = _intervals("a.csv", "--total", "Region", *_counted("In", "Out"))
+    assert found == [(1, 1), (1, 4), (1, 4)]
+
+
+def test_sums_of_which_each_is_in_the_next_hold_together() -> None:
+    Path("a.csv").write_text(
+        "Area,Q1,Q1-Q2,Q1-Q3,Q1-Q4\nAlm,c,c,9,12\nCis,0,c,14,20\nDal,6,10,11,15\n"
+        "Els,7,9,13,16\nRegion,17,24,47,63\n"
+    )
+    names = ("Q1", "Q1-Q2", "Q1-Q3", "Q1-Q4")
+    sums = [f"{total} = {part} + ..." for part, total in itertools.pairwise(names)]
+    flags = [word for each in sums for word in ("--sum", each)]
+    assert _intervals("a.csv", "--total", "Q1-Q4", "--total", "Region", *flags) == [
+        (n, n) for n in (1, 4, 4)
+    ]
