@@ -246,6 +246,7 @@ class _Drafter:
                 and not (each.columns and {*each.columns} <= told)
             ]
             self.asked |= {part.column(at) for each in asked for at in each.columns}
+            self.asked = self.asked.union(*(each.summed for each in asked))
             self.questions += (or_sheets(each, part, others) for each in asked)
             self.doubts += _sums_alike(part)
             if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):

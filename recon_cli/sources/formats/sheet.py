@@ -58,6 +58,8 @@ ROWS: Final = "rows"
 _PLACE: Final = "place"
 #: Cells of a sheet that are looked at before the rest is read alike.
 _MOST_REPLAYED: Final = 200_000
+#: How many people a header or a label says that it is of: ``Men (N=21)``.
+_SIZE: Final = re.compile(r"\b[nN]\s*=\s*\d")
 _LABEL: Final = re.compile(r"!!|;|:")
 
 
@@ -178,7 +180,7 @@ def _sheet_place(document: Document, choices: Choices) -> SheetPlace:
 def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
     """Yield the numbers of a sheet that are in no table of counts, by their headers or rows.
 
-    Years are none, and neither is what numbers a note.
+    Years are none, and neither is what numbers a note. Those in a word, as in *Men (N=21)*, are.
 
     Args:
         name: How the manifest calls the sheet.
@@ -187,6 +189,9 @@ def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
         if not table.counts:
             yield from _left_out(table.grid, table, name)
     grid = reading.grid
+    sizes = grid.of_words(lambda word: _SIZE.search(word) is not None, bool)
+    for text in dict.fromkeys(grid.texts[sizes].tolist()):
+        yield LeftOut(name, f"N in {text!r}", int((grid.texts[sizes] == text).sum()))
     is_beside = grid.is_number & np.isin(reading.roles, (Role.TITLE, Role.NOTE))
     is_beside &= ~grid.of_words(lambda word: (n := grid.number(word)) is None or is_year(n), bool)
     for table in reading.tables:

@@ -129,6 +129,18 @@ class Question:
     answers: Mapping[str, str]
     columns: tuple[int, ...] = ()
 
+    @property
+    def summed(self) -> frozenset[str]:
+        """Return the names in the sums that answers say.
+
+        Example:
+            >>> sorted(Question("Is it so?", {"yes": "--sum 'All = Men + Women'"}).summed)
+            ['All', 'Men', 'Women']
+        """
+        words = (word for flags in self.answers.values() for word in shlex.split(flags))
+        sums = (SaidSum.of(word) for word in words if " = " in word)
+        return frozenset(name for each in sums for name in each.names)
+
 
 def flag(name: str, *values: str) -> str:
     """Return a flag with its values as a shell takes them.

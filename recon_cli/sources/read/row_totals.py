@@ -24,6 +24,9 @@ _MOST_ROWS: Final = 1_000
 _FEW: Final = 9
 #: Rounded numbers that cut a list with fewer bits of evidence are not asked about: chance does.
 _CUT_BITS: Final = 2 * MARGIN_BITS
+#: The answer that lines beside each other are no totals, and the flag that says so.
+_NO: Final = "no, all are beside each other", "apart"
+_NO_KINDS: Final = "no, these count some of the others, or other people", "count"
 #: How far numbers bear out a sum, from its total and parts.
 Bearing = Callable[[int, tuple[int, ...]], Support]
 
@@ -148,8 +151,9 @@ def with_groups(
     *,
     said: Choices,
     ask: Callable[[Question], None],
+    are_kinds: bool = False,
 ) -> Relations:
-    """Return relations of places in one list that totals cut into groups; ask where few show it.
+    """Return relations of rows in one list that totals cut into groups; ask where few show it.
 
     Each row is a total or stands below one, or above it, and no number breaks a sum.
 
@@ -159,6 +163,7 @@ def with_groups(
         support: How far numbers bear a sum out.
         said: Rows that are said to be totals, or places beside others.
         ask: Takes a question.
+        are_kinds: Whether the rows are kinds of what is counted, of one place.
     """
     if any(len(path) > 1 for path in rows.values()):
         return relations
@@ -170,7 +175,8 @@ def with_groups(
         for each in relations.sums(Axis.ROWS)
         if each.support.is_strong
     }
-    groups = said_groups(block, labels, relations.base, shown, said=said, ask=ask)
+    no = _NO_KINDS if are_kinds else _NO
+    groups = said_groups(block, labels, relations.base, shown, said=said, ask=ask, no=no)
     found = {places[total]: tuple(places[i] for i in own) for total, own in groups.items()}
     told = tuple(
         Relation(Axis.ROWS, row, own, replace(support(row, own), is_said=True))
@@ -187,6 +193,7 @@ def said_groups(
     *,
     said: Choices,
     ask: Callable[[Question], None],
+    no: tuple[str, str] = _NO,
 ) -> dict[int, tuple[int, ...]]:
     """Return lines that are said to be totals, of those that cut a list into groups, and the parts.
 
@@ -197,11 +204,13 @@ def said_groups(
         labels: What each line is called.
         base: What numbers are rounded to.
         strong: Lines that numbers show to be totals → their parts.
+        no: The answer that there are none such, and the flag that says so of each.
     """
     slack = base - 1
     ways = [_groups(block, slack) or _groups_under_whole(block, slack)]
     ways += [] if slack else [_tight(block), _nested(block, strong)]
-    settled = {*said.apart, *(each.total for each in said.sums)}
+    denied = said.count if no is _NO_KINDS else said.apart
+    settled = {*denied, *(each.total for each in said.sums)}
 
     def open_of(way: Mapping[int, Sequence[int]]) -> list[int]:
         return [i for i in way if i not in strong and labels[i] not in settled]
@@ -221,7 +230,7 @@ def said_groups(
     sums = [f"{labels[i]} = {' + '.join(labels[part] for part in groups[i])}" for i in asked]
     answers = {
         "yes": " ".join(flag("sum", each) for each in sums),
-        "no, all are places beside each other": flag("apart", *(labels[i] for i in asked)),
+        no[0]: flag(no[1], *(labels[i] for i in asked)),
     }
     shown = "; ".join(sums[:_FEWEST_PARTS]) + "; …" * (len(sums) > _FEWEST_PARTS)
     ask(

@@ -422,16 +422,20 @@ class TableDraft:
         names = self._named.names(self.kinds)
         rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
         borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
-        if self._are_kinds(names, relations):
+        are_kinds = self._are_kinds(names, relations)
+        if are_kinds:
             relations = with_nested(relations, rows, borne, said, ask)
         else:
             column = self._header(names.keys[-1]) if names.keys else ""
             above = ask_place_above([*rows.values()], column, is_said=said.place is not None)
             self.questions += filter(None, [above])
             relations = with_lone_total(relations, rows, borne, said, ask)
-            whole = [at for at in inner.numeric if relations.columns[at] is not Kind.STATISTIC]
-            block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
-            relations = with_groups(relations, rows, block, borne, said=said, ask=ask)
+        whole = [at for at in inner.numeric if relations.columns[at] is not Kind.STATISTIC]
+        block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
+        relations = with_groups(
+            relations, rows, block, borne, said=said, ask=ask, are_kinds=are_kinds
+        )
+        if not are_kinds:
             relations = settle_rows(
                 doubt_chance(without_chance(relations, rows), rows),
                 rows,

@@ -194,3 +194,26 @@ def test_sums_of_which_each_is_in_the_next_hold_together() -> None:
     assert _intervals("a.csv", "--total", "Q1-Q4", "--total", "Region", *flags) == [
         (n, n) for n in (1, 4, 4)
     ]
+
+
+def test_kinds_of_a_chapter_are_asked_about_where_stars_hide_their_sum() -> None:
+    Path("a.csv").write_text(
+        "Cause,Men 0-64,Men 65+,Women 0-64,Women 65+,Total\nAll causes,52,21,23,34,130\n"
+        "Infections,22,15,12,11,60\nInf kind 1,8,6,*,6,22\nInf kind 2,10,*,8,*,22\n"
+        "Inf kind 3,*,6,*,*,16\nHeart,30,6,11,23,70\nHea kind 1,5,*,7,*,17\n"
+        "Hea kind 2,11,*,*,7,22\nHea kind 3,14,0,*,14,31\n"
+    )
+    asked = recon("init", "a.csv", "--below", "5", "--one-place", code=2).output
+    assert "--sum 'Infections = Inf kind 1 + Inf kind 2 + Inf kind 3'  yes" in asked
+    assert "in no relation" not in asked
+
+
+def test_sizes_in_headers_are_told_as_not_used() -> None:
+    Path("a.csv").write_text(
+        "Area,Men (N=21),Women (n = 46)\nAlm,c,8\nBro,0,15\nCis,7,c\nDal,11,0\nEls,0,15\n"
+    )
+    recon("init", "a.csv", *RULE, "--apart", "Men (N=21)", "--apart", "Women (n = 46)")
+    recon("ingest", "-q")
+    told = " ".join(recon("audit").output.split())
+    assert "safe without numbers that are not used" in told
+    assert "N in 'Men (N=21)'" in told
