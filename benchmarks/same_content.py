@@ -320,7 +320,8 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="this case; may be repeated")
     parser.add_argument("--keep", type=Path, help="keep the work folders here")
     options = parser.parse_args()
-    golden: dict[str, dict[str, str]] = {} if options.write else json.loads(GOLDEN.read_text())
+    is_anew = options.write and not options.only
+    golden: dict[str, dict[str, str]] = {} if is_anew else json.loads(GOLDEN.read_text())
     differs = False
     with tempfile.TemporaryDirectory() as name:
         home = (options.keep or Path(name)).resolve()
