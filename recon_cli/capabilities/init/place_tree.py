@@ -254,9 +254,9 @@ class _List:
         found = [
             {whole: run[first:stop]}
             for run in runs
-            for first, stop in itertools.combinations(range(len(run) + 1), 2)
-            if stop - first >= _FEWEST
-            and (self.base == 1 or stop - first == len(run))  # rounding allows too many
+            for first in range(len(run) - 1)
+            for stop in range(first + _FEWEST, min(first + _MOST, len(run)) + 1)
+            if (self.base == 1 or stop - first == len(run))  # rounding allows too many
             and (numbers.known[run[first:stop]].all(axis=0) & told).any()
             and fits(numbers, whole, run[first:stop], self.base)
         ]

@@ -149,7 +149,7 @@ def with_place_column(sheet: Sheet) -> Sheet:
             "the blocks of places and is in none; put the places into a column of their own"
         )
     inner = {label for block in blocks for label in labels[block.head + 1 : block.stop]}
-    everybody = next(word for word in _EVERYBODY if word not in inner)
+    everybody = next((word for word in _EVERYBODY if word not in inner), "Total of all")
     places: list[str | None] = [None] * rows.height
     if blocks[0].head:
         places[blocks[0].head - 1] = PLACE

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,6 +21,8 @@ from recon_cli.sources.read.sums import support_of
 _FEWEST_PARTS: Final = 2
 #: More rows are not looked at for totals that too few columns show.
 _MOST_ROWS: Final = 1_000
+#: Nor are more parts of one total tried, where they may be any of those before or behind it.
+_MOST_PARTS: Final = 40
 #: Counts that offices withhold are at most so large, all of a row together.
 _FEW: Final = 9
 #: Rounded numbers that cut a list with fewer bits of evidence are not asked about: chance does.
@@ -209,8 +212,8 @@ def said_groups(
     slack = base - 1
     ways = [_groups(block, slack) or _groups_under_whole(block, slack)]
     ways += [] if slack else [_tight(block), _nested(block, strong)]
-    denied = said.count if no is _NO_KINDS else said.apart
-    settled = {*denied, *(each.total for each in said.sums)}
+    denied = {"apart": said.apart, "count": said.count}
+    settled = {*denied[no[1]], *(each.total for each in said.sums)}
 
     def open_of(way: Mapping[int, Sequence[int]]) -> list[int]:
         return [i for i in way if i not in strong and labels[i] not in settled]
@@ -318,7 +321,7 @@ def _nearest_parts(
     least, most, told = np.zeros(len(low)), np.zeros(len(low)), known.copy()
     parts: tuple[int, ...] = ()
     bits = MARGIN_BITS + np.log2(len(block.low))
-    for many, part in enumerate(reversed(open_), start=1):
+    for many, part in enumerate(reversed(open_[-_MOST_PARTS:]), start=1):
         least, most, told = (
             least + block.low[part],
             most + block.high[part],
@@ -338,26 +341,36 @@ def _tight(block: Intervals) -> dict[int, tuple[int, ...]]:
     """Return totals of lines beside them that leave few for what is withheld, wherever one is."""
     found: dict[int, tuple[int, ...]] = {}
     many = len(block.low)
-    for total in range(many):
-        for step in (-1, 1):
-            parts: list[int] = []
-            at = total + step
-            while 0 <= at < many and not {at, total} & {*found, *sum(found.values(), ())}:
-                parts.append(at)
-                if len(parts) >= _FEWEST_PARTS and _leaves_few(block, total, parts):
-                    found[total] = tuple(sorted(parts))
-                    break
-                at += step
+    is_taken = np.zeros(many, dtype=bool)
+    for total in range(many if many <= _MOST_ROWS else 0):
+        before = range(total - 1, max(total - _MOST_PARTS, 0) - 1, -1)
+        behind = range(total + 1, min(total + _MOST_PARTS, many - 1) + 1)
+        for beside in (before, behind) if not is_taken[total] else ():
+            free = itertools.takewhile(lambda i: not is_taken[i], beside)
+            parts = _tight_parts(block, total, free)
+            if parts:
+                found[total] = parts
+                is_taken[[total, *parts]] = True
+                break
     return found
 
 
-def _leaves_few(block: Intervals, total: int, parts: Sequence[int]) -> bool:
-    """Test whether the rest of a total is few, and not negative, in several positions and all."""
+def _tight_parts(block: Intervals, total: int, beside: Iterable[int]) -> tuple[int, ...]:
+    """Return the first of some lines that leave a total few, and not less than none, anywhere."""
     told = block.known[total] & (block.low[total] > 0)
-    rest = block.low[total] - np.where(block.known[parts], block.low[parts], 0).sum(axis=0)
-    is_open = ~block.known[parts].all(axis=0)
-    few = np.where(is_open, _FEW, 0)
-    return bool(told.sum() > _FEWEST_PARTS and ((rest >= 0) & (rest <= few))[told].all())
+    if told.sum() <= _FEWEST_PARTS:
+        return ()
+    rest, is_open = block.low[total].copy(), np.zeros(len(told), dtype=bool)
+    parts: list[int] = []
+    for part in beside:
+        parts.append(part)
+        rest -= np.where(block.known[part], block.low[part], 0)
+        is_open |= ~block.known[part]
+        if (rest[told] < 0).any():
+            break
+        if len(parts) >= _FEWEST_PARTS and (rest <= np.where(is_open, _FEW, 0))[told].all():
+            return tuple(sorted(parts))
+    return ()
 
 
 def _bits(block: Intervals, total: int, parts: Sequence[int], slack: int) -> float:

@@ -7,11 +7,14 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.sources.read.evidence import MARGIN_BITS, STRONG_POSITIONS, Sum, Support
 from recon_cli.sources.read.intervals import Intervals
 
 #: Of more lines all sets are too many.
 _MOST_LINES: Final = 14
+#: Positions that all sets are compared in at once.
+_AT_ONCE: Final = 100
 #: Parts of a sum at least.
 _FEWEST: Final = 2
 
@@ -35,21 +38,35 @@ def subset_sums(block: Intervals, lines: Sequence[int]) -> Iterator[Sum]:
             continue
         sets = (np.arange(1 << len(parts))[:, None] >> np.arange(len(parts))) & 1
         sets = sets[sets.sum(axis=1) >= _FEWEST]
-        low, high = sets @ block.low[parts], _sum_of_high(sets, block.high[parts])
-        fits = ((low <= block.high[total]) & (high >= block.low[total])).all(axis=1)
-        shown = (sets @ ~block.known[parts] == 0) & block.known[total] & (block.low[total] > 0)
-        times = np.where(fits, shown.sum(axis=1), 0)
+        tried = float(np.log2(len(sets) * len(lines)))
+        sets, times, bits = _fitting(block, total, parts, sets)
+        if not len(sets):
+            continue
         best = int(np.lexsort((sets.sum(axis=1), -times))[0])
-        told = shown[best]
-        bits = float(np.log2(1 + block.low[total][told]).sum())
-        support = Support(
-            int(times[best]), int((~told).sum()), 0, bits, float(np.log2(len(sets) * len(lines)))
-        )
+        shown = int(times[best])
+        open_ = block.low.shape[1] - shown
+        support = Support(shown, open_, 0, float(bits[best]), tried)
         if support.shown >= STRONG_POSITIONS and support.margin >= MARGIN_BITS:
             yield Sum(total, tuple(parts[i] for i in np.flatnonzero(sets[best])), 0, support)
 
 
-def _sum_of_high(sets: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the greatest sum of each set: infinite where one of its lines is."""
-    is_open = np.isinf(high)
-    return np.where(sets @ is_open > 0, np.inf, sets @ np.where(is_open, 0.0, high))
+def _fitting(
+    block: Intervals, total: int, parts: Sequence[int], sets: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the sets that may add up to a total everywhere, how often they do, and its bits.
+
+    Positions are looked at by the hundred, and sets left out as soon as one forbids them.
+    """
+    told = np.flatnonzero(block.known[total])
+    times, bits = np.zeros(len(sets), dtype=np.int64), np.zeros(len(sets))
+    for start in range(0, len(told), _AT_ONCE):
+        at = np.ix_(np.array(parts, dtype=np.intp), told[start : start + _AT_ONCE])
+        whole = block.low[total, at[1][0]]
+        high, is_open = block.high[at], np.isinf(block.high[at])
+        most = sets @ np.where(is_open, 0.0, high)
+        may = (sets @ block.low[at] <= whole) & ((most >= whole) | (sets @ is_open > 0))
+        able = may.all(axis=1)
+        sets, times, bits = sets[able], times[able], bits[able]
+        shown = (sets @ ~block.known[at] == 0) & (whole > 0)
+        times, bits = times + shown.sum(axis=1), bits + shown @ np.log2(1 + whole)
+    return sets, times, bits
