@@ -24,6 +24,7 @@ from recon_cli.capabilities.init.conditions import (
 from recon_cli.capabilities.init.features import Features
 from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.lines import Lines, Part, moved
+from recon_cli.capabilities.init.long_places import add_long_places, codes_of_places
 from recon_cli.capabilities.init.names import levels_of
 from recon_cli.capabilities.init.place_parents import PlaceSum, fits
 from recon_cli.capabilities.init.place_tree import PlaceTree
@@ -61,7 +62,6 @@ from recon_cli.sources.formats.place_blocks import ask_place_above
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
-from recon_cli.sources.read.crossed import numbers_by_line, numbers_of_rows
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
 from recon_cli.sources.read.parentheses import NUMBERS
@@ -74,8 +74,6 @@ from recon_cli.sources.read.table_reading import NAMELESS, ONE_PLACE, TableReadi
 
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
-#: Parts of a total of places.
-_FEWEST_PLACES: Final = 2
 
 
 @dataclass(frozen=True)
@@ -131,41 +129,6 @@ def geoids_of(files: Sequence[TableFile]) -> dict[str, str]:
     drafter = _Drafter([part_of(file) for file in files], "release")
     drafter.read()
     return drafter.places.geoids()
-
-
-def _nameless_total(
-    table: TableReading, paths: Sequence[Words], numbers: Intervals
-) -> PlaceSum | None:
-    """Return the rows without any place as those of all, where a column says what places are of.
-
-    Numbers show it in one combination at least, and break it in none.
-
-    Args:
-        paths: The words of each place.
-        numbers: Places by combinations.
-    """
-    parts = [i for i, path in enumerate(paths) if path != (NAMELESS,) and path[:-1] not in paths]
-    if (NAMELESS,) not in paths or len(parts) < _FEWEST_PLACES:
-        return None
-    whole = paths.index((NAMELESS,))
-    told = numbers.known[[whole, *parts]].all(axis=0) & (numbers.low[whole] > 0)
-    is_it = told.any() and fits(numbers, whole, parts, table.relations.base)
-    return PlaceSum(whole, tuple(parts)) if is_it else None
-
-
-def _numbers_of_places(table: TableReading, places: Sequence[int]) -> Intervals:
-    """Return the counts of a table with a row a count: places by combinations of all else.
-
-    Args:
-        places: The place of each row, numbered from 0.
-    """
-    lines = np.array(places, dtype=np.int64)
-    beside = [at for at in table.names.keys if at not in {table.place, *table.parents}]
-    position = table.grid.combinations(table.region.body, beside)[1]
-    read = partial(numbers_of_rows, table.grid, table.region, withheld=table.withheld)
-    return Intervals.beside(
-        [numbers_by_line(read(count), lines, position) for count in table.counts]
-    )
 
 
 class _Drafter:
@@ -454,7 +417,7 @@ class _Drafter:
         if part.table.are_kinds or (part.table.names.is_long and part.table.place is None):
             self.places.add_one(ONE_PLACE, "A1")
         elif part.table.names.is_long:
-            self._add_long_places(part)
+            add_long_places(self.places, part)
         else:
             self._add_wide_places(part)
 
@@ -474,7 +437,7 @@ class _Drafter:
             table.rows,
             sums,
             part.numbers,
-            _codes(part),
+            codes_of_places(part),
             columns=[part.column(at) for at in table.counts],
             base=base,
             totals=[
@@ -484,44 +447,6 @@ class _Drafter:
                 or fits(part.numbers, i, [*range(i), *range(i + 1, len(table.rows))], base)
             ],
             apart=table.rows_apart,
-        )
-
-    def _add_long_places(self, part: Part) -> None:
-        """Add the places of a table with a row a count."""
-        table = part.table
-        paths = list(dict.fromkeys(table.place_paths))
-        place_of = {path: i for i, path in enumerate(paths)}
-        named: dict[str, list[int]] = {}
-        for i, path in enumerate(paths):
-            named.setdefault(path[-1], []).append(i)
-        named[""] = named.get(NAMELESS, [])
-
-        def beside(total: int, parts: Sequence[int]) -> tuple[int, ...]:
-            """Return the parts of a place; those of its group where others have its name, too."""
-            path = paths[total]
-            is_alone = len(named[path[-1]]) == 1
-            return tuple(i for i in parts if is_alone or paths[i][:-1] == path[:-1])
-
-        sums = [
-            PlaceSum(i, own)
-            for each in table.values
-            if each.dimension == table.place and each.support.is_strong
-            for i in named.get(each.total, ())
-            if (own := beside(i, [j for v in each.parts for j in named.get(v, ())]))
-        ]
-        lines = [place_of[path] for path in table.place_paths]
-        numbers = _numbers_of_places(table, lines)
-        if table.parents and (whole := _nameless_total(table, paths, numbers)) is not None:
-            sums.append(whole)
-        self.places.add(
-            part.label,
-            paths,
-            sums,
-            numbers,
-            _codes(part),
-            base=table.relations.base,
-            totals={lines[row] for row in table.rows_total},
-            apart={lines[row] for row in table.rows_apart},
         )
 
     def _ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
@@ -942,18 +867,3 @@ def _row_sums(
 
 
 # --- parts ------------------------------------------------------------------------------------
-
-
-def _codes(part: Part) -> dict[int, str]:
-    """Return the place of a table, by its number → its code, where a column has codes of them."""
-    table, grid = part.table, part.table.grid
-    key = table.place
-    twins = [at for at, other in table.names.twins.items() if other == key]
-    places = table.place_paths
-    order = {path: i for i, path in enumerate(dict.fromkeys(places))}
-    for at in twins:
-        own = [str(text).strip() for text in grid.texts[table.region.body, at].tolist()]
-        found = {order[path]: code for path, code in zip(places, own, strict=True) if code}
-        if len(set(found.values())) == len(found):
-            return found
-    return {}

@@ -875,7 +875,7 @@ class TableDraft:
             apart = f"{every} counts of these people, and nobody is in two of them"
             answers |= {
                 apart: flag("apart", *headers),
-                f"{every} counts of these people": flag("count", *headers),
+                f"{every} counts, and none is among another": flag("count", *headers),
             }
             most = next((at for at in run if self._is_most(at, run)), None)
             if most is not None and len(run) > 2:
