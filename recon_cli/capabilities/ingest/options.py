@@ -109,8 +109,8 @@ class Mapping(ConfigModel):
         place: Header of the column with the geoids.
         parent: Headers of the columns that say what a place is part of, the largest first.
         place_per_sheet: Of a workbook: each sheet is about one place, which it is called by.
-        place_above: Of a sheet that is read by its numbers: rows stand in blocks, each below a row
-            that names their place.
+        above: Of a sheet that is read by its numbers: rows stand in blocks, each below a row that
+            names their ``place``, or the ``kind`` of people counted there.
         geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Read only the rows of these levels.
         where: Header → the values of that column whose rows are read.
@@ -142,7 +142,7 @@ class Mapping(ConfigModel):
     place: str | None = None
     parent: Texts = ()
     place_per_sheet: bool = False
-    place_above: bool = False
+    above: Literal["place", "kind"] | None = None
     geoids: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     levels: Texts = ()
     where: Annotated[dict[str, Texts], BeforeValidator(keys_as_text)] = Field(default_factory=dict)

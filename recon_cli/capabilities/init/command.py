@@ -32,6 +32,7 @@ from recon_cli.console.output import Fact, show
 from recon_cli.coverage import count_left_out
 from recon_cli.errors import ConfigError
 from recon_cli.plurals import counted
+from recon_cli.sources.formats.row_blocks import KIND, PLACE
 from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.parentheses import NUMBERS, WITHHELD
 from recon_cli.spreadsheet import csv_bytes
@@ -137,9 +138,9 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     help="Of workbooks: each sheet is about one place, and is called by it.",
 )
 @click.option(
-    "--place-above",
-    is_flag=True,
-    help="Of tables: rows stand in blocks, each below a row that names their place.",
+    "--above",
+    type=click.Choice([PLACE, KIND]),
+    help="Of tables: rows stand in blocks, each below a row that names their place or kind.",
 )
 @click.option(
     "--header",
@@ -215,9 +216,10 @@ def command(
         if page is not None and not dry_run:
             _write_page(reading_file(to), page)
             click.echo(f"  the sheets, with what is asked: {reading_file(to)}", err=True)
+        needed = any(each.needs_answer for each in open_questions)
         raise ConfigError(
             f"{counted(len(open_questions), 'question')} to be answered, by a flag or at a "
-            "terminal; --yes takes everything as it was read"
+            "terminal" + ("" if needed else "; --yes takes everything as it was read")
         )
     drafts = _Drafts.of(found, to)
     if dry_run:
@@ -252,7 +254,9 @@ def _settled(
     while True:
         choices = said.choices(codes_first=release is not None)
         found = recognise(paths, release, said.mapping, choices, declared)
-        asked = [each for each in found.questions if not yes and each.text not in left]
+        asked = [
+            each for each in found.questions if each.needs_answer or not (yes or each.text in left)
+        ]
         if not asked or not is_terminal():
             return found, asked
         answer = choose(asked[0])

@@ -58,7 +58,7 @@ from recon_cli.capabilities.init.titles import Titled, named_by_titles
 from recon_cli.capabilities.init.universes import separate_tables
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.count_sheet import COLUMNS
-from recon_cli.sources.formats.place_blocks import ask_place_above
+from recon_cli.sources.formats.row_blocks import ask_above
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
@@ -521,7 +521,7 @@ class _Drafter:
         down = Structure.of(dict(enumerate(paths)), sums, block, subsets=within, said=said)
         labels = [PART_OF.join(path) for path in paths]
         key = tables[0].names.keys[-1] if tables[0].names.keys else 0
-        above = ask_place_above(paths, tables[0].header(key), is_said=self.are_kinds)
+        above = ask_above(paths, tables[0].header(key), is_said=self.are_kinds)
         if down.unplaced and above is not None:
             self.questions.append(above)
         else:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from recon_cli.sources import FileMapping
-from recon_cli.sources.formats.place_blocks import PLACE
+from recon_cli.sources.formats.row_blocks import PLACE
 from recon_cli.sources.read.choices import Choices, Question, SaidSum
 
 
@@ -32,7 +32,7 @@ class Said:
         parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         one_place: Whether all is about one place.
         place_per_sheet: Whether each sheet is about the place that it is called by.
-        place_above: Whether rows stand in blocks, each below a row that names their place.
+        above: What a row above a block of rows names: their ``place``, or ``kind``.
         header: Numbers of header rows.
         where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
         statistic: ``HEADER=WHAT``: of a column of means, medians or the like, what it is.
@@ -51,7 +51,7 @@ class Said:
     parentheses: str | None = None
     one_place: bool = False
     place_per_sheet: bool = False
-    place_above: bool = False
+    above: str | None = None
     header: tuple[int, ...] = ()
     where: tuple[str, ...] = ()
     statistic: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Said:
             where=self.chosen_rows,
             zeros=self.nil,
             place_per_sheet=self.place_per_sheet,
-            place_above=self.place_above,
+            above=self.above,
             parentheses=self.parentheses,
         )
 
@@ -96,7 +96,7 @@ class Said:
         """
         return Choices(
             header=self.header,
-            place=self.place or (PLACE if self.place_above else None),
+            place=self.place or (PLACE if self.above == PLACE else None),
             parent=self.parent,
             count=self.count,
             total=self.total,
@@ -106,7 +106,7 @@ class Said:
             parentheses=self.parentheses,
             are_kinds=self.one_place or self.place_per_sheet or None,
             place_per_sheet=self.place_per_sheet,
-            place_above=self.place_above,
+            above=self.above,
             leave_out=dict.fromkeys(self.leave_out, ""),
             where=self.chosen_rows,
             codes_first=codes_first,
@@ -148,7 +148,8 @@ def choose(question: Question) -> str | None:
         None if it is left as it was read.
     """
     click.echo(f"\n? {question.text}", err=True)
-    answers = [*question.answers.items(), ("leave it as it was read", "")]
+    answers = [*question.answers.items()]
+    answers += [] if question.needs_answer else [("leave it as it was read", "")]
     for number, (answer, flags) in enumerate(answers, start=1):
         click.echo(f"  {number}  {answer}" + (f"  ({flags})" if flags else ""), err=True)
     chosen: int = click.prompt("which", type=click.IntRange(1, len(answers)), err=True)

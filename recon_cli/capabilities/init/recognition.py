@@ -202,7 +202,7 @@ def _as_keys(said: FileMapping) -> dict[str, object]:
         "place": said.place,
         "parent": list(said.parent),
         "place_per_sheet": said.place_per_sheet,
-        "place_above": said.place_above,
+        "above": said.above,
         "parentheses": said.parentheses,
     }
     return {name: value for name, value in keys.items() if value}

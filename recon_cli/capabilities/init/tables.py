@@ -37,6 +37,7 @@ from recon_cli.sources.formats.sheet import (
     as_said,
     count_sheet,
     numbers_beside,
+    require_each_once,
     sheet_as_said,
 )
 from recon_cli.sources.formats.sheet_texts import count_text
@@ -400,6 +401,8 @@ def _sheet_tables(
     tables = list(reading.tables)
     for at, table in enumerate(tables):
         if table.counts:
+            if not any(each.needs_answer for each in table.questions):
+                require_each_once(table)
             roles = count_sheet(sheet, table)
             told = survey(roles)
             _refuse_odd(roles, told, table)

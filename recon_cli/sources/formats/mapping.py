@@ -58,7 +58,7 @@ class FileMapping:
         place: Header of the column with the geoids.
         parent: Headers of the columns that say what a place is part of, the largest first.
         place_per_sheet: Whether each sheet is about the place that it is called by.
-        place_above: Whether rows stand in blocks, each below a row that names their place.
+        above: What a row above a block of rows names: their ``place``, or ``kind``.
         geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
@@ -86,7 +86,7 @@ class FileMapping:
     place: str | None = None
     parent: Sequence[str] = ()
     place_per_sheet: bool = False
-    place_above: bool = False
+    above: str | None = None
     geoids: Mapping[str, str] = field(default_factory=dict)
     levels: Sequence[str] = ()
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -33,7 +33,7 @@ from recon_cli.sources.formats.count_sheet import (
     cell_text,
 )
 from recon_cli.sources.formats.mapping import FileMapping, StatisticMapping, left_name
-from recon_cli.sources.formats.place_blocks import with_place_column
+from recon_cli.sources.formats.row_blocks import with_column_above
 from recon_cli.sources.formats.sheet_texts import (
     count_text,
     count_texts,
@@ -90,7 +90,7 @@ def choices_of(mapping: FileMapping) -> Choices:
         ),
         are_kinds=ROWS in labels if labels else None,
         place_per_sheet=mapping.place_per_sheet,
-        place_above=mapping.place_above,
+        above=mapping.above,
         leave_out={
             **{header: "" for header, code in mapping.columns.items() if code is None},
             **mapping.leave_out,
@@ -126,9 +126,10 @@ def _read(
     choices = choices_of(mapping)
     sheet = sheet_as_said(document, choices)
     reading = as_said(_replayed(sheet, choices), document, choices)
-    found = [
-        count_sheet(sheet, table, mapping.statistics) for table in reading.tables if table.counts
-    ]
+    tables = [table for table in reading.tables if table.counts]
+    for table in tables:
+        require_each_once(table)
+    found = [count_sheet(sheet, table, mapping.statistics) for table in tables]
     if not found:
         raise SourceError(
             f"{sheet.label}: has no counts; name the sheets to read: mapping.sheet "
@@ -139,13 +140,13 @@ def _read(
 
 
 def sheet_as_said(document: Document, choices: Choices) -> Sheet:
-    """Read a sheet; where rows stand in blocks of places, with a column of these.
+    """Read a sheet; where rows stand in blocks, with a column of what these are about.
 
     Raises:
         SourceError: It has no such blocks, or rows between them.
     """
     sheet = read_sheet(document)
-    return with_place_column(sheet) if choices.place_above else sheet
+    return with_column_above(sheet, choices.above) if choices.above else sheet
 
 
 def as_said(reading: Reading, document: Document, choices: Choices) -> Reading:
@@ -276,9 +277,6 @@ def count_sheet(
 
     Args:
         said: Header of a column of statistics → what it is.
-
-    Raises:
-        SourceError: Two rows of a table of places have one name.
     """
     names = table.names
     dimensions = [at for at in names.keys if names.is_long and at != table.place]
@@ -427,17 +425,26 @@ def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
     """Map each row to its place and, in a table of one place, to what it counts."""
     rows = grid.rows[table.region.body]
     words = table.place_texts
-    twice = None if table.names.is_long else _twice(words)
-    if twice is not None:
-        first, again = (int(rows[i]) for i in twice)
-        raise SourceError(
-            f"{grid.label}: row {again}: {words[twice[1]]!r} is in row {first} already; add a "
-            "column with a code for each place, or with what it is part of, or leave one row out"
-        )
     frame = {ROW: rows.astype(np.uint32), "0": words}
     if table.are_kinds:
         frame = {ROW: rows.astype(np.uint32), "0": [table.only_place] * len(words), "1": words}
     return pl.DataFrame(frame, schema_overrides={ROW: pl.UInt32})
+
+
+def require_each_once(table: TableReading) -> None:
+    """Require that no two rows of a table of places have one name.
+
+    Raises:
+        SourceError: Names the rows, and a remedy.
+    """
+    words = table.place_texts
+    twice = None if table.names.is_long else _twice(words)
+    if twice is not None:
+        first, again = (int(table.grid.rows[table.region.body[i]]) for i in twice)
+        raise SourceError(
+            f"{table.grid.label}: row {again}: {words[twice[1]]!r} is in row {first} already; add "
+            "a column with a code for each place, or with what it is part of, or leave one row out"
+        )
 
 
 def _twice(words: list[str]) -> tuple[int, int] | None:

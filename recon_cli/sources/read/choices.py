@@ -71,7 +71,7 @@ class Choices:
         count: Headers of the columns of counts.
         are_kinds: Whether the rows are kinds of what is counted, of one place.
         place_per_sheet: Whether each sheet is about the place that it is called by.
-        place_above: Whether rows stand in blocks, each below a row that names their place.
+        above: What a row above a block of rows names: their ``place``, or ``kind``.
         leave_out: Header of a column that is not used → why.
         total: Columns, or values of a dimension, that others add up to, though too little shows it.
         apart: Headers of columns, or of a dimension, that exclude each other.
@@ -95,7 +95,7 @@ class Choices:
     count: tuple[str, ...] = ()
     are_kinds: bool | None = None
     place_per_sheet: bool = False
-    place_above: bool = False
+    above: str | None = None
     leave_out: Mapping[str, str] = field(default_factory=dict)
     total: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
@@ -123,11 +123,13 @@ class Question:
         text: What is asked, with the numbers that tell the answers apart.
         answers: For each answer the flags that give it.
         columns: The columns of the sheet that it is about.
+        needs_answer: Whether nothing can be read before it is answered.
     """
 
     text: str
     answers: Mapping[str, str]
     columns: tuple[int, ...] = ()
+    needs_answer: bool = False
 
     @property
     def summed(self) -> frozenset[str]:

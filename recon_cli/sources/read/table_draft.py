@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.place_blocks import ask_place_above
+from recon_cli.sources.formats.row_blocks import ask_above
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.chance import doubt_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import (
@@ -423,12 +423,13 @@ class TableDraft:
         rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
         borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
         are_kinds = self._are_kinds(names, relations)
+        column = self._header(names.keys[-1]) if names.keys else ""
+        above = ask_above([*rows.values()], column, is_said=said.place is not None)
+        if above is not None and (above.needs_answer or not are_kinds):
+            ask(above)
         if are_kinds:
             relations = with_nested(relations, rows, borne, said, ask)
         else:
-            column = self._header(names.keys[-1]) if names.keys else ""
-            above = ask_place_above([*rows.values()], column, is_said=said.place is not None)
-            self.questions += filter(None, [above])
             relations = with_lone_total(relations, rows, borne, said, ask)
         whole = [at for at in inner.numeric if relations.columns[at] is not Kind.STATISTIC]
         block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))

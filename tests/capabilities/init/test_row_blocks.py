@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook, load_workbook
 
-from recon_cli.sources.formats.place_blocks import ask_place_above
+from recon_cli.sources.formats.row_blocks import ask_above
 from tests.support.command_line import recon
 
 #: Place → kind → total, men, women.
@@ -64,7 +64,7 @@ def _audited(text: str, *flags: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("is_total_above", [False, True])
 def test_rows_below_a_place_are_kinds_there(*, is_total_above: bool) -> None:
     text = _blocks(is_total_above=is_total_above)
-    assert _audited(text, "--place-above") == _audited(_long())
+    assert _audited(text, "--above", "place") == _audited(_long())
 
 
 @pytest.mark.parametrize("is_total_above", [False, True])
@@ -73,15 +73,56 @@ def test_rows_called_alike_below_each_of_several_are_asked_about(*, is_total_abo
     Path("a.csv").write_text(text[: text.index("All places")])
     asked = recon("init", "a.csv", *RULE, code=2).output
     assert "'In work', 'Out of work', 'Retired'" in asked
-    assert "--place-above" in asked
+    assert "--above place" in asked
     Path("a.csv").write_text(_blocks(is_total_above=False))
-    assert "--place-above" in recon("init", "a.csv", *RULE, code=2).output
+    assert "--above place" in recon("init", "a.csv", *RULE, code=2).output
+
+
+def test_one_row_below_each_place_is_asked_about() -> None:
+    """A row *of which* below each place has one name everywhere: it was refused."""
+    blocks = "Area,Total,Men,Women\n"
+    long = "Area,Age,Total,Men,Women\n"
+    for place, own in COUNTS.items():
+        blocks += f"{place},{WHOLES[place]}\nof which retired,{own['Retired']}\n"
+        long += f"{place},All,{WHOLES[place]}\n{place},of which retired,{own['Retired']}\n"
+    Path("a.csv").write_text(blocks)
+    for flags in ((), ("--yes",)):
+        told = recon("init", "a.csv", *RULE, *flags, code=2).output
+        assert "'of which retired' stands below each of 'Ashby', 'Birch', 'Corfe', …" in told
+        assert "--above place" in told
+        assert "--yes takes" not in told
+    assert _audited(blocks, "--above", "place") == _audited(long)
+    recon("init", "a.csv", "--force", "--leave-out", "of which retired")
+
+
+def test_places_below_each_kind() -> None:
+    """Places that stand below each of several kinds were places within the kinds alone."""
+    blocks, long = "Place,Total,Men,Women\n", "Place,Status,Total,Men,Women\n"
+    for kind in ("In work", "Out of work", "Retired"):
+        blocks += f"{kind},,,\n"
+        for place, own in COUNTS.items():
+            blocks += f"{place},{own[kind]}\n"
+            long += f"{place},{kind},{own[kind]}\n"
+    Path("a.csv").write_text(blocks)
+    assert "--above kind" in recon("init", "a.csv", *RULE, code=2).output
+    assert _audited(blocks, "--above", "kind") == _audited(long, "--apart", "Status")
+
+
+def test_two_places_of_one_name_are_refused() -> None:
+    Path("a.csv").write_text(
+        "Place,Total,Men,Women\nAshby,9,5,4\nBirch,8,4,4\nCorfe,7,3,4\nBirch,6,2,4\nDene,5,1,4\n"
+        "Elm,9,2,7\nFern,8,3,5\n"
+    )
+    told = recon("init", "a.csv", code=4).output
+    assert "'Birch' is in row 3 already" in told
 
 
 def test_titles_notes_and_a_place_called_as_a_kind() -> None:
     text = _blocks(is_total_above=True, title="Status by place", note="Source: the survey")
-    assert _audited(text, "--place-above") == _audited(_long())
-    assert _audited(_blocks(is_total_above=False, last="All"), "--place-above") == _audited(_long())
+    assert _audited(text, "--above", "place") == _audited(_long())
+    assert _audited(_blocks(is_total_above=False, last="All"), "--above", "place") == _audited(
+        _long()
+    )
 
 
 def test_kinds_that_a_place_lacks() -> None:
@@ -92,7 +133,7 @@ def test_kinds_that_a_place_lacks() -> None:
         .replace("135,64,71", "127,59,68")
         for text in (_blocks(is_total_above=False), _long().replace("Birch,Retired", "Retired"))
     ]
-    assert _audited(lacking[0], "--place-above") == _audited(lacking[1])
+    assert _audited(lacking[0], "--above", "place") == _audited(lacking[1])
 
 
 def test_parts_of_places_may_be_called_alike() -> None:
@@ -113,14 +154,14 @@ def test_parts_of_places_may_be_called_alike() -> None:
 def test_rows_between_blocks_are_refused() -> None:
     text = _blocks(is_total_above=False).replace("Corfe,,,", "The south,,,\nCorfe,,,")
     Path("a.csv").write_text(text)
-    told = recon("init", "a.csv", *RULE, "--place-above", code=4).output
-    assert "'The south' stands between the blocks of places" in told
+    told = recon("init", "a.csv", *RULE, "--above", "place", code=4).output
+    assert "'The south' stands between the blocks" in told
 
 
 def test_a_sheet_without_blocks_is_refused() -> None:
     Path("a.csv").write_text(_long())
-    told = recon("init", "a.csv", *RULE, "--place-above", code=4).output
-    assert "expected rows that are called alike below each place" in told
+    told = recon("init", "a.csv", *RULE, "--above", "place", code=4).output
+    assert "expected rows that are called alike below each" in told
 
 
 def test_the_protected_copy_keeps_the_blocks() -> None:
@@ -132,7 +173,7 @@ def test_the_protected_copy_keeps_the_blocks() -> None:
     for line in text.splitlines():
         sheet.append([int(cell) if cell.isdigit() else cell or None for cell in line.split(",")])
     book.save("a.xlsx")
-    recon("init", "a.xlsx", "--place-above", "--all-places")
+    recon("init", "a.xlsx", "--above", "place", "--all-places")
     recon("ingest", "-q")
     recon("export", "--suppressed", "safe", "--below", "5", "--mark", "c", "--footnote", "")
     (copy,) = load_workbook("safe/a.xlsx").worksheets
@@ -152,5 +193,5 @@ def test_the_protected_copy_keeps_the_blocks() -> None:
 def test_schools_of_one_name_in_two_towns_are_no_kinds() -> None:
     towns = {"Ashby": ["All", "Priory", "St Anne"], "Birch": ["All", "Priory"], "Corfe": ["All"]}
     rows = [(town, school) for town, schools in towns.items() for school in schools]
-    assert ask_place_above(rows, "School", is_said=False) is None
-    assert ask_place_above([*rows, ("Birch", "St Anne")], "School", is_said=False) is not None
+    assert ask_above(rows, "School", is_said=False) is None
+    assert ask_above([*rows, ("Birch", "St Anne")], "School", is_said=False) is not None
