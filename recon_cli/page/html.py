@@ -16,17 +16,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from markupsafe import Markup
 
 from recon_cli.markdown import markdown_cell, markdown_table, markdown_text
-from recon_cli.page import words
 from recon_cli.page.document import ReportDocument
 from recon_cli.page.drawing import NARROW, WIDE, draw, page_style, svg_file
 from recon_cli.page.markup import term_key, to_html, without_links
 from recon_cli.version import __version__
-
-#: What formats facts in sentences, by name.
-_FILTERS = (
-    *(words.capitalized, words.count, words.of_people, words.of_units),
-    *(words.percent, words.percentage, words.signed),
-)
 
 
 def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
@@ -70,20 +63,6 @@ def render_page(template: str, package: str = __package__, **context: object) ->
     return environment.get_template(template).render(context)
 
 
-def sentences(template: str, macro: str, package: str, **facts: object) -> list[str]:
-    """Write sentences about facts, as a macro of a package's template has them.
-
-    Sentences keep their marks: `to_html` is for pages, `to_text` for terminals.
-
-    Args:
-        template: Name of the template. Sentences stand between blank lines; line ends are blanks.
-            Filters: those of `recon_cli.page.words`, and ``signed``.
-    """
-    text = getattr(_environment(package).get_template(template).module, macro)(**facts)
-    found = (re.sub(r"[ \n]+", " ", each).strip(" ") for each in re.split(r"\n\s*\n", text))
-    return [each for each in found if each.strip()]
-
-
 def _unmarked_html(value: object) -> object:
     """Escape a value that contains no Markdown of its own."""
     return value if isinstance(value, Markup) else markdown_text(str(value))
@@ -114,5 +93,4 @@ def _environment(package: str) -> Environment:
         markdown_table=markdown_table,
     )
     environment.filters.update(marks=to_html, cell=markdown_cell, term_key=term_key)
-    environment.filters.update((each.__name__, each) for each in _FILTERS)
     return environment

@@ -118,6 +118,21 @@ class ReconstructionFindings:
         """Report whether no further record may be certain."""
         return self.whole["certain_at_most"] == self.whole["certain"]
 
+    @property
+    def least(self) -> list[int]:
+        """List those of two numbers that may be greater.
+
+        These are the people of units with one reconstruction, and the certain records.
+        """
+        unique = self.whole["one_population"], self.knows_unique_units
+        certain = self.whole["certain"], self.knows_certain_records
+        return [
+            number
+            for number, is_known in (unique, certain)
+            if (number and not self.is_counted)
+            or (not is_known and (not number or number != self.people))
+        ]
+
 
 @dataclass(frozen=True)
 class VariabilityFindings:
@@ -294,6 +309,11 @@ class AuditFindings:
         return self.manifest.statuses.get("recovered", 0)
 
     @property
+    def cells(self) -> int:
+        """Count the protected counts."""
+        return self.manifest.totals["cells"]
+
+    @property
     def left_out(self) -> int:
         return self.manifest.totals.get("left_out", 0)
 
@@ -301,7 +321,7 @@ class AuditFindings:
     def how(self) -> str:
         """Describe how the counts are protected, as far as they differ in that."""
         flagged = int(self.by_suppression["cells"].sum())
-        changed = self.manifest.totals["cells"] - flagged - self.left_out
+        changed = self.cells - flagged - self.left_out
         done = {"suppressed": flagged, "changed": changed, "left out": self.left_out}
         *others, last = [how for how, cells in done.items() if cells]
         return f"{', '.join(others)} or {last}" if others else last
@@ -364,6 +384,12 @@ class Findings:
     assumes_zeros: bool = False
     not_asked: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+
+    @property
+    def audited(self) -> AuditFindings | None:
+        """Return the findings on protected counts, if there are such counts."""
+        audit = self.audit
+        return audit if isinstance(audit, AuditFindings) and audit.cells else None
 
     @property
     def certain(self) -> Certain | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -12,44 +14,23 @@ from recon_cli.capabilities.findings.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
-    Place,
     ReconstructionFindings,
 )
-from recon_cli.capabilities.report.verdict import rule_in_words
 from recon_cli.page.document import Hyperlink, KeyAnswer
 from recon_cli.page.missing import Missing
-from recon_cli.page.words import Words, enumerate_words, of_people, of_units, percentage
-from recon_cli.plurals import counted
+from recon_cli.page.sentences import sentences
+from recon_cli.page.words import Words
 from recon_cli.schema.description import describe_cell
 from recon_cli.stage import INGEST
 from recon_cli.store import Manifest
 from recon_cli.store.published import READING
 
-#: Tables and files that are named one by one.
-_NAMED = 8
 #: Most places that are named for their recovered counts.
-_WORST = 5
-_AGAIN = "Run this again on what you would publish: only that shows what is left."
-_CURE = (
-    "`recon plan cure` estimates, from these tables alone, which further stars would leave none "
-    "recovered, and what rounding to 3, 5 or 10 would leave."
-)
+_WORST: Final = 5
 #: Share of disclosed people from which a size class is worth a hint.
-_MOST = 0.5
+_MOST: Final = 0.5
 #: Factor by which that share must exceed the class's share of all people.
-_WORSE = 1.1
-_SUPPRESSED = "suppressed"
-#: Name of a law → what protects more than it did.
-_STRONGER = {
-    _SUPPRESSED: "suppression of further counts (`recon protect suppress` finds which, from "
-    "the true counts)",
-    "zeroed": "a higher threshold below which counts are published as zero",
-    "rounded": "rounding to a larger base (`recon protect round`)",
-    "cellkey": "wider perturbation (`recon protect cellkey`)",
-    "gaussian": "more noise from a smaller budget (`recon protect noise`)",
-    "geometric": "more noise from a smaller budget (`recon protect noise`)",
-    "randomized": "answers that are randomised more often (`recon protect randomize`)",
-}
+_WORSE: Final = 1.1
 
 
 def make_answers(
@@ -60,31 +41,44 @@ def make_answers(
     Args:
         forcing: Tables whose cells force certain records of the worst place.
     """
-    found = findings.reconstruction
-    audit = findings.audit if isinstance(findings.audit, AuditFindings) else None
-    if audit is not None and not audit.manifest.totals["cells"]:
-        audit = None
+    found, audit = findings.reconstruction, findings.audited
+    has_records = not isinstance(found, Missing)
+    if audit is None and not has_records:
+        return ()
+    recovered = 0 if audit is None else audit.recovered
     rule = ""
-    if isinstance(found, Missing):
-        if audit is None:
-            return ()
-        advice = f"{_CURE} Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN
-    else:
-        examined = isinstance(findings.claims, ClaimFindings)
-        rule = "" if found.is_fitted else rule_in_words(findings.rule, words, examined=examined)
-        advice = _help(findings, found, words)
+    if not isinstance(found, Missing) and not found.is_fitted:
+        is_examined = isinstance(findings.claims, ClaimFindings)
+        rule = _say("rule", rule=findings.rule, is_examined=is_examined, words=words)
+    advice = _say(
+        "advice",
+        has_records=has_records,
+        has_recovered=recovered > 0,
+        laws=findings.kinds_of_law,
+        is_exact=not findings.laws,
+        small=None if isinstance(found, Missing) else _small_units(found),
+        words=words,
+    )
+    basis = proof_basis(findings.work)
     answers = [
         _who(findings, words),
         KeyAnswer("For example", "" if audit is None else _example(findings, audit)),
         KeyAnswer("By which tables", _tables(findings, audit, words, forcing)),
-        KeyAnswer("Who could know it", _knowers(findings, audit, words)),
+        KeyAnswer("Who could know it", _knowers(findings, words, has_counts=recovered > 0)),
         KeyAnswer("What now", advice),
         KeyAnswer("Rule", rule, is_aside=True),
-        KeyAnswer("How sure", _sureness(findings, words), is_aside=True),
-        KeyAnswer("Who may see this", _readers(findings), is_aside=True),
+        KeyAnswer(
+            "How sure", _say("sureness", found=found, basis=basis, words=words), is_aside=True
+        ),
+        KeyAnswer("Who may see this", _say("readers", findings=findings), is_aside=True),
         KeyAnswer("When, from what", _origin(findings), _readings(findings), is_aside=True),
     ]
     return tuple(answer for answer in answers if answer.text)
+
+
+def _say(macro: str, **facts: object) -> str:
+    """Write the sentences of an answer."""
+    return " ".join(sentences("answers.j2", macro, __package__, **facts))
 
 
 def _who(findings: Findings, words: Words) -> KeyAnswer:
@@ -92,25 +86,16 @@ def _who(findings: Findings, words: Words) -> KeyAnswer:
     if not findings.places:
         return KeyAnswer("Who", "")
     links = [
-        Hyperlink(_place(place, words), place.page, _found_there(place, words))
+        Hyperlink(
+            _say("place", it=place, words=words),
+            place.page,
+            _say("found_there", it=place, words=words),
+        )
         for place in findings.places[:_WORST]
     ]
-    more = len(findings.places) - len(links)
-    lead = "Most are in" if more or len(links) > 1 else "All are in"
-    if isinstance(findings.reconstruction, Missing):
-        lead = "Most of these counts are of" if more or len(links) > 1 else "All are of"
+    is_of_counts = isinstance(findings.reconstruction, Missing)
+    lead = _say("who", is_of_counts=is_of_counts, has_several=len(findings.places) > 1)
     return KeyAnswer("Who", lead, tuple(links))
-
-
-def _found_there(place: Place, words: Words) -> str:
-    if place.given and place.people is not None:
-        return f"{place.given:,} of {of_people(place.people, words)}"
-    return counted(place.recovered, "count")
-
-
-def _place(place: Place, words: Words) -> str:
-    known = f" ({place.name})" if place.name else ""
-    return f"{place.geoid}{known}" if place.people is None else f"{words.unit} {place.geoid}{known}"
 
 
 def _example(findings: Findings, audit: AuditFindings) -> str:
@@ -131,126 +116,100 @@ def _tables(
     findings: Findings, audit: AuditFindings | None, words: Words, forcing: Sequence[str]
 ) -> str:
     """Name the tables that provably reveal counts, and those used for records."""
-    found = findings.reconstruction
-    told = [] if audit is None else [_by_table(findings, audit)]
+    found, used = findings.reconstruction, None
+    has_contributions = False
     if not isinstance(found, Missing):
-        told.append(f"{_tables_in_use(findings, found.manifest)}.")
-        if forcing and findings.places:
-            told.append(
-                f"In {_place(findings.places[0], words)} cells of {enumerate_words(forcing)} "
-                "suffice to force the records that are explained on its page."
-            )
-        names = found.manifest.notes["tables"]
-        if len(names) > 1 and not findings.work.holds(CONTRIBUTIONS) and _is_damage(findings):
-            told.append("`recon contributions` finds which of them do the damage.")
+        used = found.manifest
+        asks = len(used.notes["tables"]) > 1 and not findings.work.holds(CONTRIBUTIONS)
+        has_contributions = asks and _has_records(findings)
     elif audit is not None and not audit.recovered:
-        told.append(f"{_tables_in_use(findings, audit.manifest)}.")
-    return " ".join(filter(None, told))
+        used = audit.manifest
+    return _say(
+        "tables",
+        **_by_table(findings, audit),
+        used=() if used is None else _tables_in_use(findings, used),
+        forcing=() if isinstance(found, Missing) else forcing,
+        worst=findings.places[0] if findings.places else None,
+        has_contributions=has_contributions,
+        words=words,
+    )
 
 
-def _by_table(findings: Findings, audit: AuditFindings) -> str:
-    """State for each table whether a count is recovered, or may be."""
-    if not audit.recovered:
-        return ""
-    of = findings.release.table_by_name
+def _by_table(findings: Findings, audit: AuditFindings | None) -> dict[str, list[str]]:
+    """Name the tables with recovered counts, with counts that may be, and the others."""
+    named: dict[str, list[str]] = {"given": [], "open": [], "kept": []}
+    if audit is None or not audit.recovered:
+        return named
     sums = audit.by_table.group_by("table", maintain_order=True).agg(
         pl.col("recovered", "undecided").sum()
     )
-    given: list[str] = []
-    open_: list[str] = []
-    kept: list[str] = []
     for name, recovered, undecided in sums.iter_rows():
-        title = of[name].title or name
+        title = findings.release.table_by_name[name].title or name
         if recovered:
-            given.append(f"{title} ({recovered:,})")
+            named["given"].append(f"{title} ({recovered:,})")
         else:
-            (open_ if undecided or findings.not_asked else kept).append(title)
-    text = f"**No go:** {_several(given)}, by counts given away."
-    text += f" **Undecided:** {_several(open_)}." if open_ else ""
-    return text + (f" **No count given away:** {_several(kept)}." if kept else "")
+            named["open" if undecided or findings.not_asked else "kept"].append(title)
+    return named
 
 
-def _several(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])} and {more} more" if more > 0 else enumerate_words(names)
-
-
-def _knowers(findings: Findings, audit: AuditFindings | None, words: Words) -> str:
+def _knowers(findings: Findings, words: Words, *, has_counts: bool) -> str:
     """State what somebody has to know to learn more."""
-    told = []
-    if audit is not None and audit.recovered:
-        told.append("The counts: anybody who has these tables, and knows nothing else.")
-    claims = findings.claims
-    if isinstance(claims, ClaimFindings) and claims.disclosed["attribute"]:
-        told.append(_by_knowledge(claims, words))
-    elif _is_damage(findings):
-        told.append(
-            "That such records are there: anybody who has these tables. Whose they are: whoever "
-            f"knows enough of a {words.person} to tell it from others."
-        )
-    return " ".join(told)
-
-
-def _by_knowledge(claims: ClaimFindings, words: Words) -> str:
-    """State how many people are disclosed to somebody who knows so many columns."""
-    parts, most = [], 0
-    for known, attribute in claims.by_known.select("known", "attribute").iter_rows():
-        if attribute <= most:
-            continue
-        most = attribute
-        what = "only where they are counted"
-        if known:
-            what = f"{known} {'column' if known == 1 else 'columns'} of theirs besides"
-        parts.append(f"{attribute:,} for whoever knows {what}")
-    return (
-        f"Another column of at least so many {words.people} is settled: {enumerate_words(parts)}."
+    return _say(
+        "knowers",
+        has_counts=has_counts,
+        by_knowledge=_by_knowledge(findings.claims),
+        has_records=_has_records(findings),
+        words=words,
     )
 
 
-def _readers(findings: Findings) -> str:
-    """State who may see the page."""
-    if findings.places:
-        return (
-            "As few as may see the data: it names places, and what nobody published of them. With "
-            "`--set report.places=0` it has sums only."
-        )
-    return "" if findings.lists_places else "It has sums only, and names no place."
+def _by_knowledge(claims: ClaimFindings | Missing) -> list[tuple[int, int]]:
+    """List numbers of known columns that disclose more people than fewer do, and the people."""
+    found: list[tuple[int, int]] = []
+    most = 0
+    if isinstance(claims, Missing):
+        return found
+    for known, attribute in claims.by_known.select("known", "attribute").iter_rows():
+        if attribute > most:
+            most = attribute
+            found.append((known, attribute))
+    return found
 
 
-def _is_damage(findings: Findings) -> bool:
+def _has_records(findings: Findings) -> bool:
     """Test whether anything is proven about anybody."""
     claims, certain = findings.claims, findings.certain
     is_disclosed = isinstance(claims, ClaimFindings) and claims.disclosed["attribute"] > 0
     return is_disclosed or (certain is not None and certain.records > 0)
 
 
-def _tables_in_use(findings: Findings, manifest: Manifest) -> str:
+def _tables_in_use(findings: Findings, manifest: Manifest) -> list[str]:
     of = findings.release.table_by_name
-    names = [of[name].called if name in of else name for name in manifest.notes["tables"]]
-    shown = [*names[: _NAMED - 1], "…", names[-1]] if len(names) > _NAMED else list(names)
-    if len(names) == 1:
-        return f"One table in use: {names[0]}"
-    return f"{len(names)} tables in use, together: {', '.join(shown)}"
+    return [of[name].called if name in of else name for name in manifest.notes["tables"]]
 
 
-def _advice(findings: Findings) -> str:
-    """Suggest how to strengthen the release's protection."""
-    kinds = [kind for kind in findings.kinds_of_law if kind in _STRONGER] or [_SUPPRESSED]
-    return ", or ".join(_STRONGER[kind] for kind in kinds)
+@dataclass(frozen=True)
+class _SmallUnits:
+    """Small units that have most certain records, and more than their share of people.
+
+    Attributes:
+        end: People of the largest of them.
+        certain: Certain records there, out of ``all_certain``.
+        people: People there, out of ``all_people``.
+    """
+
+    end: str
+    certain: int
+    all_certain: int
+    people: int
+    all_people: int
 
 
-def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> str:
-    """Name the places with most certain records, and options to try, without promises."""
-    audit = findings.audit
-    if isinstance(audit, AuditFindings) and audit.recovered:
-        advice = f"Try {_advice(findings)}. {_AGAIN}"
-        return f"Protected counts follow from the others. {_CURE} {advice}"
-    protection = _advice(findings) if findings.laws else "suppressed or rounded counts"
-    command = "" if findings.laws else " (`recon protect`)"
-    tries = f"coarser columns, fewer tables, {protection}{command}. {_AGAIN}"
+def _small_units(found: ReconstructionFindings) -> _SmallUnits | None:
+    """Find the small units that have most certain records; None if the largest are among them."""
     sizes, total = found.by_size.slice(1), found.whole["certain"]
     if not total or sizes.is_empty():
-        return f"Try {tries}"
+        return None
     seen = people = 0
     for row in sizes.iter_rows(named=True):
         seen, people = seen + row["certain"], people + row["population"]
@@ -258,32 +217,8 @@ def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> st
             break
     is_usual = seen * found.people <= _WORSE * people * total
     if row["size"] == sizes["size"][-1] or is_usual:
-        return f"Try {tries}"
-    end = row["size"].split("-")[-1]
-    return (
-        f"{percentage(seen, total)} of the certain records are in {words.units} of up to {end} "
-        f"{words.people}, where {percentage(people, found.people)} of them are: publish these "
-        f"{words.units} together. Or try {tries}"
-    )
-
-
-def _sureness(findings: Findings, words: Words) -> str:
-    found = findings.reconstruction
-    text = (
-        "What is stated is proven: it is so in every set of records with the published counts. "
-        f"{proof_basis(findings.work)}"
-    )
-    if isinstance(found, ReconstructionFindings) and found.is_fitted:
-        text = f"Nothing is proven here of any {words.person}, in neither direction."
-    elif isinstance(found, ReconstructionFindings) and found.uncounted:
-        text += (
-            f" The tables do not say how many {words.people} {words.live} in "
-            f"{of_units(found.uncounted, words)}."
-        )
-    return (
-        f"{text} What is not stated is unknown, not safe: one more column, table or place, or what "
-        "an attacker knows besides, can give away more."
-    )
+        return None
+    return _SmallUnits(row["size"].split("-")[-1], seen, total, people, found.people)
 
 
 def _readings(findings: Findings) -> tuple[Hyperlink, ...]:
@@ -300,9 +235,5 @@ def _origin(findings: Findings) -> str:
     ingest = next((each for each in findings.manifests if each.stage == "ingest"), None)
     made = max(each.run.created for each in findings.manifests)
     when = made.replace("T", " ").replace("+00:00", " UTC")
-    if ingest is None:
-        return f"{when}."
-    files = [f"`{file['name']}`" for file in ingest.inputs["files"]]
-    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-    digests = "its digest is" if len(files) == 1 else "their digests are"
-    return f"{when}, from {', '.join(files[:_NAMED])}{more}; {digests} below."
+    files = None if ingest is None else [f"`{file['name']}`" for file in ingest.inputs["files"]]
+    return _say("origin", when=when, files=files)

@@ -90,16 +90,15 @@ def _certain_records(findings: Findings, words: Words, *, counted: bool) -> tupl
 
 def _recovered(findings: Findings) -> tuple[KeyFigure, ...]:
     """Count the protected counts that follow from others, if they were audited."""
-    audit = findings.audit
-    if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
+    audit = findings.audited
+    if audit is None:
         return ()
-    cells = audit.manifest.totals["cells"]
     so_far = "" if audit.manifest.stopped is None else ", when it was stopped"
     return (
         KeyFigure(
             "protected counts recovered",
             f"{audit.recovered:,}",
-            f"of {cells:,}, {percentage(audit.recovered, cells)}{so_far}",
+            f"of {audit.cells:,}, {percentage(audit.recovered, audit.cells)}{so_far}",
         ),
     )
 

@@ -1,146 +1,156 @@
-"""Verdicts on disclosure: yes, no more than tolerated, or not proven; never safe."""
+"""Verdicts on disclosure: alarm, tolerated, or nothing proven; never safe."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from recon_cli.capabilities.findings.findings import (
     AuditFindings,
     ClaimFindings,
+    Findings,
     ReconstructionFindings,
     Rule,
 )
 from recon_cli.capabilities.findings.joint_findings import JointFindings
-from recon_cli.page.words import Words, of_people, percentage
+from recon_cli.page.missing import Missing
 
-#: Kind of rule → who is given away by it.
-_WHO = {
-    "attribute": "of {words.whom} some columns settle another one",
-    "identity": "{words.who} are alone with some values, which settle another column",
-    "record": "whose whole record is certain",
-}
-
-#: What is said of records that are the same in all solutions; a group of them singles nobody out.
-_CERTAIN = "whole records are certain"
+#: Names of verdicts on people, on counts, and on what stands beside an alarm.
+OnPeople = Literal["given", "certain", "published", "nobody", "no_record", "noise", "totals"]
+OnCounts = Literal["recovered", "unrecovered"]
+Beside = Literal["beside_counts", "beside_people", "nothing"]
+#: ``clear`` reassures; ``published`` is what is known where all counts are published.
+Tone = Literal["alarm", "tolerated", "published", "clear", "unknown"]
 
 
-def claims_verdict(
-    claims: ClaimFindings, found: ReconstructionFindings, rule: Rule, words: Words
-) -> str:
+@dataclass(frozen=True)
+class Verdict:
+    """The facts of a verdict; its macro in ``verdict.j2`` has the words.
+
+    Attributes:
+        name: The macro. Of people, ``given`` are given away; of ``certain`` ones the whole records
+            are, and a group of them singles nobody out; ``recovered`` counts are in `Findings`.
+        given: Number of people, at least.
+        people: Number of all people.
+        is_least: Whether more of them may be given away.
+        is_counted: Whether the number of all people is known.
+        as_published: Number of those given away in units whose counts are all published.
+        alone: Number of those certain who are alone with their values, where that was examined.
+    """
+
+    name: OnPeople | OnCounts | Beside
+    tone: Tone
+    given: int = 0
+    people: int = 0
+    is_least: bool = True
+    is_counted: bool = True
+    as_published: int = 0
+    alone: int | None = None
+
+    @property
+    def is_alarm(self) -> bool:
+        return self.tone == "alarm"
+
+    def judged(self, rule: Rule) -> Verdict:
+        """Set the tone by the number of people, by what is published, and by the rule."""
+        if self.given <= self.as_published:
+            return replace(self, name="published", tone="published")
+        return replace(
+            self, tone="alarm" if 100 * self.given > rule.tolerated * self.people else "tolerated"
+        )
+
+
+def make_verdicts(findings: Findings) -> tuple[Verdict, ...]:
+    """Return the verdicts, on people and on counts, those that alarm first.
+
+    Nothing that reassures stands beside an alarm.
+    """
+    on_people, on_counts = _on_people(findings), _on_counts(findings.audited)
+    found = [each for each in (on_people, on_counts) if each is not None]
+    first, *others = sorted(found, key=lambda each: not each.is_alarm) or [
+        Verdict("nothing", "unknown")
+    ]
+    together = joint_verdict(findings)
+    if together is not None and first.tone in ("clear", "unknown"):
+        first = together
+    if first.is_alarm and any(each.tone == "clear" for each in others):
+        beside: Beside = "beside_counts" if first.name == "recovered" else "beside_people"
+        others = [Verdict(beside, "unknown")]
+    return (first, *others)
+
+
+def _on_people(findings: Findings) -> Verdict | None:
+    """Return the verdict on people; None without records."""
+    found = findings.reconstruction
+    if isinstance(found, Missing):
+        return None
+    if found.is_fitted:
+        return Verdict("noise", "unknown")
+    if not found.known:
+        return Verdict("totals", "clear")
+    if isinstance(findings.claims, ClaimFindings):
+        return _of_claims(findings.claims, found, findings.rule)
+    return _of_records(found, findings.rule, is_asked=not findings.not_asked)
+
+
+def _of_claims(claims: ClaimFindings, found: ReconstructionFindings, rule: Rule) -> Verdict:
     """Return the verdict if every combination of columns was examined.
 
     People with certain records count as disclosed even if no known column determines another.
 
     Args:
-        claims: What was found.
         found: How many people there are, and whose counts are all published.
     """
-    counted = found.is_counted and claims.is_counted
     disclosed = 0 if rule.kind == "record" else claims.disclosed[rule.kind]
     given = disclosed or claims.whole
     if not given:
-        return (
-            f"**Not proven:** {words.nobody} is known to be given away, on these columns and in "
-            f"these {words.units}."
-        )
-    what = f"{words.people} are given away" if disclosed or rule.kind == "record" else _CERTAIN
-    as_published = found.as_published if disclosed else found.certain_as_published
-    if given <= as_published:
-        return _published_verdict(given, words)
-    verdict = _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
-    if what == _CERTAIN:
-        alone = f"at least {claims.alone:,} of people" if claims.alone else "nobody is known to be"
-        verdict = f"{verdict[:-1]}; {alone} alone with these values."
-    return _with_published(verdict, as_published, words)
+        return Verdict("nobody", "clear")
+    is_given = bool(disclosed) or rule.kind == "record"
+    return Verdict(
+        "given" if is_given else "certain",
+        "unknown",
+        given,
+        claims.people,
+        is_counted=found.is_counted and claims.is_counted,
+        as_published=found.as_published if disclosed else found.certain_as_published,
+        alone=None if is_given else claims.alone,
+    ).judged(rule)
 
 
-def records_verdict(
-    found: ReconstructionFindings, rule: Rule, words: Words, *, is_asked: bool
-) -> str:
+def _of_records(found: ReconstructionFindings, rule: Rule, *, is_asked: bool) -> Verdict:
     """Return the verdict if only whole records were examined; that of claims may be worse.
 
     Args:
         is_asked: Whether everything was examined.
     """
-    certain, is_known = found.whole["certain"], found.knows_certain_records and is_asked
+    certain, is_least = found.whole["certain"], not (found.knows_certain_records and is_asked)
     if not certain:
-        which = "certain" if is_known else "proven certain"
-        return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
-    least = "" if is_known else "at least "
-    if certain <= found.certain_as_published:
-        return _published_verdict(certain, words)
-    verdict = _verdict(_CERTAIN, certain, found.people, rule, least=least, counted=found.is_counted)
-    return _with_published(verdict, found.certain_as_published, words)
+        return Verdict("no_record", "unknown", is_least=is_least)
+    return Verdict(
+        "certain",
+        "unknown",
+        certain,
+        found.people,
+        is_least=is_least,
+        is_counted=found.is_counted,
+        as_published=found.certain_as_published,
+    ).judged(rule)
 
 
-def _published_verdict(given: int, words: Words) -> str:
-    """Return the verdict if people are known only where all counts are published as they are."""
-    where = f"in {words.units} whose counts are all published"
-    return f"**Published as it is:** what is known of {of_people(given, words)} {where}."
-
-
-def _with_published(verdict: str, given: int, words: Words) -> str:
-    """Say how many of the people are known where all counts are published as they are."""
-    if not given:
-        return verdict
-    return f"{verdict[:-1]}; {given:,} of them in {words.units} whose counts are all published."
-
-
-def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
+def joint_verdict(findings: Findings) -> Verdict | None:
     """Return the verdict on whole records by several releases; None if nothing is proven."""
-    records, _, certain = joint.own
-    if not certain:
+    joint = findings.joint
+    if not isinstance(joint, JointFindings) or not joint.own[2]:
         return None
-    counted = not joint.manifest.statuses.get("open", 0)
-    return _verdict(_CERTAIN, certain, records, rule, least="at least ", counted=counted)
-
-
-def counts_verdict(audit: AuditFindings) -> str:
-    """Return the verdict on protected counts."""
-    recovered, cells = audit.recovered, audit.manifest.totals["cells"]
-    if not recovered:
-        return (
-            f"**Not proven:** none of {cells:,} protected counts is known to follow from the "
-            "others."
-        )
-    small, zeros = audit.small, audit.zeros
-    told = f"; {small:,} are [[below the threshold]]" if small else ""
-    if zeros == recovered:
-        told = "; all of them are 0, and say that nobody is there"
-    elif zeros:
-        told += f"; {zeros:,} are 0, and say that nobody is there"
-    return (
-        f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
-        f"{audit.how} ({percentage(recovered, cells)}) follow from the others{told}."
+    records, _, certain = joint.own
+    is_counted = not joint.manifest.statuses.get("open", 0)
+    return Verdict("certain", "unknown", certain, records, is_counted=is_counted).judged(
+        findings.rule
     )
 
 
-def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str, counted: bool) -> str:
-    number = f"{least}{given:,} of {people:,} ({percentage(given, people)})"
-    if not counted:
-        number = f"at least {given:,}"
-    elif given == people:
-        number = f"all {people:,}"
-    if 100 * given > rule.tolerated * people:
-        return f"**Yes, {what}:** {number}."
-    within = "Not proven to be more" if least and given < people else "No more"
-    return f"**{within} than the rule tolerates:** {what}, {number}."
-
-
-def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
-    """Describe the rule of the verdict.
-
-    Args:
-        examined: Whether parts of records were examined, so that the rule could be applied.
-    """
-    kind = rule.kind if examined else "record"
-    tolerated = (
-        f"up to {rule.tolerated:g}% of the {words.people} are tolerated"
-        if rule.tolerated
-        else "none is tolerated"
-    )
-    who = _WHO[kind].format(words=words)
-    if kind != "record":
-        who += ", or, where there are none, whose whole record is certain"
-    text = f"Given away are {words.people} {who}; {tolerated} ([[rule]])."
-    if kind != rule.kind:
-        text += f" The rule asked for is {rule.kind}, which takes `recon claims`."
-    return text
+def _on_counts(audit: AuditFindings | None) -> Verdict | None:
+    """Return the verdict on protected counts; None where none were audited."""
+    if audit is None:
+        return None
+    return Verdict("recovered", "alarm") if audit.recovered else Verdict("unrecovered", "clear")
