@@ -210,8 +210,7 @@ def said_groups(
         no: The answer that there are none such, and the flag that says so of each.
     """
     slack = base - 1
-    ways = [_groups(block, slack) or _groups_under_whole(block, slack)]
-    ways += [] if slack else [_tight(block), _nested(block, strong)]
+    ways = possible_groups(block, slack, strong)
     denied = {"apart": said.apart, "count": said.count}
     settled = {*denied[no[1]], *(each.total for each in said.sums)}
 
@@ -280,6 +279,20 @@ def ask_groups_beside(
         },
         columns,
     )
+
+
+def possible_groups(
+    block: Intervals, slack: int, strong: Mapping[int, Sequence[int]]
+) -> list[dict[int, tuple[int, ...]]]:
+    """Return the ways in which some lines may be totals of those beside them: total → parts.
+
+    Args:
+        block: The numbers of each line.
+        slack: How far rounding moves one.
+        strong: Lines that numbers show to be totals → their parts.
+    """
+    ways = [_groups(block, slack) or _groups_under_whole(block, slack)]
+    return ways if slack else [*ways, _tight(block), _nested(block, strong)]
 
 
 def _nested(block: Intervals, strong: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:

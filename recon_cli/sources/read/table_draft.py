@@ -56,6 +56,7 @@ from recon_cli.sources.read.row_labels import (
 from recon_cli.sources.read.row_names import NamedRows
 from recon_cli.sources.read.row_totals import (
     ask_groups_beside,
+    possible_groups,
     with_groups,
     with_lone_total,
     with_nested,
@@ -418,7 +419,9 @@ class TableDraft:
         relations = with_sums_of_heads(relations, self._every(inner))
         relations = replace(relations, found=tuple(map(self._as_doubted, relations.found)))
         relations = relations.discounted(self.grid, inner, withheld)
-        self.kinds = self._kinds_of_places(names, relations)
+        whole = [at for at in inner.numeric if relations.columns[at] is not Kind.STATISTIC]
+        block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
+        self.kinds = self._kinds_of_places(names, relations, block)
         names = self._named.names(self.kinds)
         rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
         borne = partial(relations.support, self.grid, inner, withheld, axis=Axis.ROWS)
@@ -431,8 +434,6 @@ class TableDraft:
             relations = with_nested(relations, rows, borne, said, ask)
         else:
             relations = with_lone_total(relations, rows, borne, said, ask)
-        whole = [at for at in inner.numeric if relations.columns[at] is not Kind.STATISTIC]
-        block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
         relations = with_groups(
             relations, rows, block, borne, said=said, ask=ask, are_kinds=are_kinds
         )
@@ -446,27 +447,62 @@ class TableDraft:
             )
         return names, relations
 
-    def _kinds_of_places(self, names: Names, relations: Relations) -> frozenset[int]:
+    def _kinds_of_places(
+        self, names: Names, relations: Relations, block: Intervals
+    ) -> frozenset[int]:
         """Return columns that say of what kind places are, and not what they are part of.
 
         A district is the sum of rows that such a column calls villages; where it says what places
-        are part of, a total stands among its own parts.
+        are part of, a total stands among its own parts, or is called as they are part of. Where
+        one such sum is possible, it is asked.
         """
-        found: set[int] = set()
-        for at in {*names.parents.values()} - {*self._said(self.choices.parent)}:
-            text = dict(
-                zip(self.region.body.tolist(), self.grid.texts[self.region.body, at], strict=True)
+        said = self.choices
+        found = {*self._said(tuple(said.leave_out))}
+        body = self.region.body.tolist()
+        labels = row_labels(self.grid, self.region, names.keys[-1:])
+        rows = {row: labels[i][-1] for i, row in enumerate(body) if labels[i]}
+        guessed = {*names.parents.values()} - {*self._said(said.parent)} - found
+        if not guessed or len({*labels}) < len(labels):
+            return frozenset(found)
+        strong = {
+            each.line: each.of for each in relations.sums(Axis.ROWS) if each.support.is_strong
+        }
+        at = {row: i for i, row in enumerate(body)}
+        shown = {at[total]: [at[row] for row in parts] for total, parts in strong.items()}
+        slack = relations.base - 1
+        ways = possible_groups(block, slack, shown)
+        possible = [(body[i], [body[p] for p in own]) for way in ways for i, own in way.items()]
+        for column in guessed:
+            text = dict(zip(body, self.grid.texts[body, column], strict=True))
+
+            def is_across(total: int, parts: Sequence[int], text: Mapping[int, str]) -> bool:
+                groups = {text[row] for row in parts}
+                return len(groups) == 1 and not groups & {text[total], rows.get(total)}
+
+            across = sum(is_across(total, parts, text) for total, parts in strong.items())
+            within = sum(
+                {text[row] for row in parts} == {text[total]} for total, parts in strong.items()
             )
-            across = within = 0
-            for each in relations.sums(Axis.ROWS):
-                groups = {text[row] for row in each.of}
-                is_one = each.support.is_strong and len(groups) == 1
-                within += is_one and groups == {text[each.line]}
-                across += is_one and groups != {text[each.line]}
-            labels = row_labels(self.grid, self.region, names.keys[-1:])
-            if across > max(within, 1) and len(set(labels)) == len(labels):
-                found.add(at)
+            may_be = next((each for each in possible if is_across(*each, text)), None)
+            if across > max(within, 1):
+                found.add(column)
+            elif not within and may_be is not None:
+                total, parts = may_be
+                self._ask_of_kind(column, rows[total], [rows[row] for row in parts])
         return frozenset(found)
+
+    def _ask_of_kind(self, column: int, total: str, parts: Sequence[str]) -> None:
+        header = self._header(column)
+        self.questions.append(
+            Question(
+                f"{header!r} says what places are part of, or of what kind they are? As far as "
+                f"numbers go, {total} = {' + '.join(parts)}",
+                {
+                    "of what kind": flag("leave-out", header),
+                    "what they are part of": flag("parent", header),
+                },
+            )
+        )
 
     def _with_said_sums(
         self, relations: Relations, region: Region, withheld: BoolArray
