@@ -1,0 +1,64 @@
+"""A column that says of what kind places are: region, district."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.command_line import recon
+
+ROWS = """Region,North,120,60,60
+District,Alder,70,40,30
+District,Birch,50,20,30
+Region,South,88,*,*
+District,Cedar,48,*,*
+District,Dunn,40,20,20
+Country,All,208,103,105
+"""
+TRUE = [(23, 23), (25, 25), (43, 43), (45, 45)]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _ends() -> list[tuple[int, int]]:
+    recon("run", "-q", "--force", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    return sorted(found.select("least", "greatest").iter_rows())
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_regions_are_sums_of_what_it_calls_districts(*, is_first: bool) -> None:
+    """Places were parts of *Region* and *District*: four counts of two stars each were safe."""
+    head = "Type,Area,Persons,Male,Female\n"
+    text = head + ROWS
+    if not is_first:
+        cells = [line.split(",") for line in text.splitlines()]
+        text = "".join(f"{','.join([area, kind, *rest])}\n" for kind, area, *rest in cells)
+    Path("a.csv").write_text(text)
+    told = recon("init", "a.csv", code=2).output
+    assert "'Type' says what places are part of, or of what kind they are?" in told
+    told = recon("init", "a.csv", "--leave-out", "Type", code=2).output
+    assert "--sum 'South = Cedar + Dunn'" in told
+    recon("init", "a.csv", "--leave-out", "Type", "--sum", "South = Cedar + Dunn", "--all-places")
+    assert _ends() == TRUE
+
+
+def test_a_column_of_what_places_are_part_of_is_not_asked_about() -> None:
+    Path("a.csv").write_text(
+        "Region,District,Persons,Male,Female\n"
+        "North,Alder,70,40,30\nNorth,Birch,50,20,30\nNorth,North,120,60,60\n"
+        "South,Cedar,48,*,*\nSouth,Dunn,40,*,*\nSouth,South,88,41,47\n"
+        "All,All,208,101,107\n"
+    )
+    recon("init", "a.csv", "--all-places")
+    assert _ends() == [(0, 40), (0, 40), (1, 41), (7, 47)]
+
+
+def test_a_parent_that_is_said_is_believed() -> None:
+    Path("a.csv").write_text("Type,Area,Persons,Male,Female\n" + ROWS)
+    assert "of what kind" not in recon("init", "a.csv", "--parent", "Type").output
