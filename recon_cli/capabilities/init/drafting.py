@@ -475,6 +475,10 @@ class _Drafter:
             said = [[headers[i] for i in own] for own in sums]
             words = [f"{total} = {' + '.join(parts)}" for total, *parts in said]
             answers[" and ".join(words)] = " ".join(flag("sum", each) for each in words)
+        if structure.chain:
+            steps = itertools.pairwise(headers[i] for i in structure.chain)
+            each = flag("sum", *(f"{more} = {less} + ..." for less, more in steps))
+            answers["each counts some of the next"] = each
         if structure.peers:
             peers = [headers[i] for i in structure.peers]
             own = "both" if len(peers) == 2 else f"all {len(peers)}"

@@ -94,6 +94,7 @@ class Structure:
         doubts: What was taken so without being shown, a sentence each.
         unplaced: Lines that are no parts of anything, and that nothing says more of.
         peers: Those, and the line that is nowhere less: all of them may exclude each other.
+        chain: Those, in order, if each is nowhere less than the one before and there are three.
         possible: Ways in which these may add up to it: for each its sums, the total first.
         either: Lines that words call some of others → the line that they stand behind, whose
             people they may be some of, and the whole that they are taken to be some of.
@@ -104,6 +105,7 @@ class Structure:
     doubts: tuple[str, ...] = ()
     unplaced: tuple[int, ...] = ()
     peers: tuple[int, ...] = ()
+    chain: tuple[int, ...] = ()
     possible: tuple[tuple[tuple[int, ...], ...], ...] = ()
     either: Mapping[tuple[int, ...], tuple[int, int]] = field(default_factory=dict)
 
@@ -189,9 +191,15 @@ class _Builder:
             tuple(self.doubts),
             tuple(unplaced),
             peers,
+            next(filter(self._is_chain, (peers, peers[::-1])), ()),
             tuple(self.possible) if unplaced else (),
             self.either,
         )
+
+    def _is_chain(self, lines: Sequence[int]) -> bool:
+        """Test whether each of three lines or more may count some of the next."""
+        steps = itertools.pairwise(lines)
+        return len(lines) > 2 and all(self.numbers.exceeds(more, [less]) for less, more in steps)
 
     def _may_be_sum(self, each: Relation) -> bool:
         """Test whether somebody says a sum, or no age is in two of its parts."""

@@ -89,7 +89,28 @@ def _plain_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Pa
     texts, number = grid.combinations(region.body, columns)
     paths = [tuple(clean for word in words if (clean := _words(word))) for words in texts]
     rows = grid.rows[region.body].tolist()
-    return [paths[i] or (f"row {row}",) for i, row in zip(number.tolist(), rows, strict=True)]
+    own = [paths[i] or (f"row {row}",) for i, row in zip(number.tolist(), rows, strict=True)]
+    return _within(own) if len(columns) == 2 else own
+
+
+def _within(paths: list[Path]) -> list[Path]:
+    """Return the paths of rows that a column says to be part of others, which may be, too.
+
+    Example:
+        >>> _within([("England",), ("England", "Kent"), ("Kent", "Dover")])[-1]
+        ('England', 'Kent', 'Dover')
+    """
+    above = {path[-1]: path[0] for path in paths if len(path) == 2 and path[0] != path[-1]}
+    names = {path[-1] for path in paths}
+    if len(names) < len(paths) or not {*above.values()} & {*above}:
+        return paths
+    found: list[Path] = []
+    for path in paths:
+        words = path
+        while above.get(words[0]) in names - {*words}:
+            words = (above[words[0]], *words)
+        found.append(words)
+    return found
 
 
 def _repeated(labels: NDArray[np.int64]) -> NDArray[np.int64]:

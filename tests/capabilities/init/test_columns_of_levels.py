@@ -62,3 +62,13 @@ def test_a_column_of_what_places_are_part_of_is_not_asked_about() -> None:
 def test_a_parent_that_is_said_is_believed() -> None:
     Path("a.csv").write_text("Type,Area,Persons,Male,Female\n" + ROWS)
     assert "of what kind" not in recon("init", "a.csv", "--parent", "Type").output
+
+
+def test_places_are_part_of_others_that_are_part_of_one() -> None:
+    """A column *Part of* names rows of the same list: each is the total of those below it."""
+    part = {"Alder": "North", "Birch": "North", "Cedar": "South", "Dunn": "South", "All": ""}
+    cells = [line.split(",") for line in ROWS.splitlines()]
+    rows = [",".join([area, part.get(area, "All"), *rest]) for _, area, *rest in cells]
+    Path("a.csv").write_text("\n".join(["Area,Part of,Persons,Male,Female", *rows]) + "\n")
+    recon("init", "a.csv", "--all-places")
+    assert _ends() == TRUE

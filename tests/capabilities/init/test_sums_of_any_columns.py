@@ -217,3 +217,19 @@ def test_sizes_in_headers_are_told_as_not_used() -> None:
     told = " ".join(recon("audit").output.split())
     assert "safe without numbers that are not used" in told
     assert "N in 'Men (N=21)'" in told
+
+
+def test_columns_that_grow_may_count_some_of_the_next() -> None:
+    """Quarters to date: with ``--count`` each was bounded by the whole year alone."""
+    Path("a.csv").write_text("Region,Q1,Q1-Q2,Q1-Q3,Q1-Q4\nNorth,12,30,c,71\nEast,21,44,60,88\n")
+    chain = [("Q1-Q2", "Q1"), ("Q1-Q3", "Q1-Q2"), ("Q1-Q4", "Q1-Q3")]
+    sums = [word for more, less in chain for word in ("--sum", f"{more} = {less} + ...")]
+    told = recon("init", "a.csv", code=2).output
+    assert "each counts some of the next" in told
+    assert all(f"'{word}'" in told for word in sums[1::2])
+    recon("init", "a.csv", *sums)
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert found.select("least", "greatest").rows() == [(30, 71)]
+    Path("b.csv").write_text("Region,A,B,C,D\nNorth,12,9,c,71\nEast,21,44,60,88\n")
+    assert "of the next" not in recon("init", "b.csv", "--to", "b.yaml", code=2).output
