@@ -115,6 +115,10 @@ class Choices:
 NO_CHOICES: Final = Choices()
 
 
+#: An answer about columns of which each is nowhere more than the next: quarters to date, say.
+EACH_SOME_OF_NEXT: Final = "each counts some of the next"
+
+
 @dataclass(frozen=True)
 class Question:
     """Something that the numbers leave open.

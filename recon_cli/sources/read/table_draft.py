@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from recon_cli.sources.formats.row_blocks import ask_above
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.chance import doubt_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import (
+    EACH_SOME_OF_NEXT,
     Choices,
     Question,
     ask_ways,
@@ -918,6 +920,7 @@ class TableDraft:
             if most is not None and len(run) > 2:
                 rest = [self._header(at) for at in run if at != most]
                 answers[f"the others count some of {self._header(most)!r}"] = flag("count", *rest)
+                answers |= self._chain(run)
             if {*counts} - {*run}:
                 answers[f"{every} to be left out"] = flag("leave-out", *headers)
         if len(run) <= _MOST_APART:
@@ -937,6 +940,17 @@ class TableDraft:
                 tuple(run),
             )
         )
+
+    def _chain(self, run: Sequence[int]) -> dict[str, str]:
+        """Return the answer that each column counts some of the next, if none is ever more."""
+        for own in (run, run[::-1]):
+            steps = list(itertools.pairwise(own))
+            if all(self._is_most(more, (less, more)) for less, more in steps):
+                sums = (
+                    f"{self._header(more)} = {self._header(less)} + ..." for less, more in steps
+                )
+                return {EACH_SOME_OF_NEXT: flag("sum", *sums)}
+        return {}
 
     def _same_as(self, at: int) -> int | None:
         """Return a column with the same numbers wherever it has one, and fewer of them."""
