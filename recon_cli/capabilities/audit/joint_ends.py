@@ -37,16 +37,14 @@ def joint_ends(
     *,
     among: pl.DataFrame | None,
     follow: Follow,
-    is_whole: bool | None = None,
+    is_whole: bool = True,
 ) -> tuple[pl.DataFrame, CountEnds]:
     """Return the counts of the regions that are not excluded, and their bounds.
 
     Args:
         among: Columns ``geoid, table, cell``: only these; None for all.
-        is_whole: Whether all ends are wanted; default of all counts alone. Else only which
-            counts are settled.
+        is_whole: Whether all ends are wanted; else only which counts are settled.
     """
-    is_whole = among is None if is_whole is None else is_whole
     solved = solutions[0]
     system = solved.system
     cells = _asked(plan, counts, system, among)

@@ -102,13 +102,14 @@ class Asked:
     """The counts that an audit is about.
 
     Attributes:
-        among: Columns ``geoid, table, cell``: only these, and only whether they are recovered, not
-            how far the others may be off; None for all, with their intervals.
+        among: Columns ``geoid, table, cell``: only these; None for all.
+        ends: Whether their intervals are; else only which of them are recovered, which is quicker.
         sizes: Least and greatest count that matters: of those among which a solution is known with
             another one nothing more is computed. None for any.
     """
 
     among: pl.DataFrame | None = None
+    ends: bool = True
     sizes: tuple[int, int] | None = None
 
 
@@ -222,6 +223,7 @@ class _Partition:
                 follow=partial(self._keep, number, progress),
                 searches=partial(self._search, number),
                 among=self.asked.among,
+                is_whole=self.asked.ends,
                 sizes=self.asked.sizes,
             )
             if found is not None:
@@ -360,7 +362,7 @@ class _Partition:
             watched,
             among=among,
             follow=follow,
-            is_whole=left is not None or among is None,
+            is_whole=left is not None or self.asked.ends,
         )
 
     def _between(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.capabilities.audit.options import Audit
-from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.audit.question import Asked, audit_counts
 from recon_cli.capabilities.audit.statuses import RECOVERED, UNDECIDED
 from recon_cli.capabilities.cure.fillings import (
     CELL,
@@ -202,7 +202,8 @@ class Cure:
         return self._audited(stated(self.release, self.published, rows, protection))
 
     def _audited(self, published: Publication) -> Found:
-        rows = audit_counts(self.release, published, self.tables, self.options)
+        asked = Asked(ends=False)
+        rows = audit_counts(self.release, published, self.tables, self.options, asked)
         status = rows["status"]
         return Found(
             rows.height, int((status == RECOVERED).sum()), int((status == UNDECIDED).sum())
