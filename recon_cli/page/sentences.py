@@ -1,15 +1,20 @@
-"""Sentences about facts, as templates beside the capabilities have them."""
+"""Sentences about facts, as templates beside the capabilities have them.
+
+Jinja is loaded with the first sentence, so that a command without one does not wait for it.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from typing import TYPE_CHECKING
 
 from recon_cli.page import words
 from recon_cli.page.missing import Missing
 from recon_cli.plurals import counted, plural
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _ROOT = __package__.partition(".")[0]
 #: What formats facts, by name.
@@ -38,6 +43,8 @@ def sentences(template: str, macro: str, package: str, **facts: object) -> list[
 
 @cache
 def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(  # noqa: S701 - not HTML; pages escape what they show
         loader=PackageLoader(_ROOT, "."),
         undefined=StrictUndefined,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recon_cli.capabilities.findings.checked import ALONE
-from recon_cli.capabilities.findings.proven import proof_conditions
+from recon_cli.capabilities.findings.checked import ALONE, proof_conditions
 from recon_cli.console.output import Fact, Line, share, unasked_facts
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import counted, plural

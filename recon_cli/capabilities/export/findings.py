@@ -11,9 +11,9 @@ import polars as pl
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.statuses import RECOVERED, SAFE
 from recon_cli.capabilities.claims import CLAIMS
-from recon_cli.capabilities.findings.checked import proof_basis
+from recon_cli.capabilities.findings.checked import proof_basis, proof_conditions
 from recon_cli.capabilities.findings.fresh import WorkFolder
-from recon_cli.capabilities.findings.proven import Proofs, proof_conditions
+from recon_cli.capabilities.findings.proven import Proofs
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.show.geounit_page import claim_sentence
 from recon_cli.page.missing import Missing

@@ -161,27 +161,6 @@ def unasked_columns(release: Release, claims: Manifest) -> tuple[str, ...]:
     return tuple(name for name in shown if name not in release.histogram)
 
 
-def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
-    """List the conditions of every proof besides the counts, a sentence each.
-
-    Args:
-        laws: Laws of the counts, in words; none where all are exact.
-        assumes_zeros: Whether structural zeros that the schema assumes were used.
-    """
-    conditions = []
-    if laws:
-        named = "; ".join(laws)
-        conditions.append(
-            f"What is proven here is proven if the counts were published by: {named}."
-        )
-    if assumes_zeros:
-        conditions.append(
-            "What is proven here is proven if the structural zeros that the schema assumes hold "
-            "(`reconstruct.assumptions: false` does without them)."
-        )
-    return conditions
-
-
 def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFrame) -> pl.DataFrame:
     """Derive bounds of histogram cells from verified claims.
 

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from recon_cli.capabilities.findings.asked import UNKNOWN_RULE
+from recon_cli.capabilities.findings.checked import proof_conditions
 from recon_cli.capabilities.findings.findings import ClaimFindings, Findings, ScoreFindings
-from recon_cli.capabilities.findings.proven import proof_conditions
 from recon_cli.capabilities.report.verdict import joint_verdict, make_verdicts
 from recon_cli.capabilities.risk import RISK
 from recon_cli.page.document import Headline

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from recon_cli.capabilities.audit.words import words_without
-from recon_cli.capabilities.findings.checked import UNCHECKED, proof_basis
-from recon_cli.capabilities.findings.proven import proof_conditions
+from recon_cli.capabilities.findings.checked import UNCHECKED, proof_basis, proof_conditions
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.reconstruct.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.show.geounit import Located, Reconstructed

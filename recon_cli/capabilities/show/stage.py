@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from recon_cli.capabilities.findings.checked import proof_basis
+from recon_cli.capabilities.findings.checked import proof_basis, proof_conditions
 from recon_cli.capabilities.findings.fresh import WorkFolder
-from recon_cli.capabilities.findings.proven import known_columns, proof_conditions
+from recon_cli.capabilities.findings.proven import known_columns
 from recon_cli.capabilities.findings.wording import claim_text
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
