@@ -30,8 +30,6 @@ from recon_cli.progress import Task
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
 
-_METHODS = {"propagation": "proven by propagation of bounds", "solver": "two solvers agree"}
-
 
 def explain_rows(located: Reconstructed, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
     """Explain the requested rows.
@@ -140,8 +138,9 @@ def reason_of(
         kind=kind,
         lines=tuple(_line(cell, unit, release, names) for cell in cells),
         is_minimal=explanation.is_minimal,
-        note=_METHODS[explanation.method] if cells else _why_none(release, explanation, widest),
+        method=explanation.method,
         words=words_of(release),
+        wanting=release.region.name.replace("_", " ") if explanation.scope > widest else "",
     )
 
 
@@ -174,10 +173,3 @@ def _line(cell: PublishedCell, unit: str, release: Release, names: Mapping[str, 
             high=cell.high,
         ),
     )
-
-
-def _why_none(release: Release, explanation: Explanation, widest: Scope) -> str:
-    if explanation.scope > widest:
-        region = release.region.name.replace("_", " ")
-        return f"its own cells are not enough, those of other geounits in its {region} are needed"
-    return "no set of cells was found within the effort; that they are certain is proven"

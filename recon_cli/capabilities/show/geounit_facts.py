@@ -11,13 +11,13 @@ import polars as pl
 from recon_cli.capabilities.audit.words import words_without
 from recon_cli.capabilities.findings.checked import UNCHECKED, proof_basis, proof_conditions
 from recon_cli.capabilities.findings.words import words_of_run
-from recon_cli.capabilities.reconstruct.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.show.geounit import Located, Reconstructed
 from recon_cli.capabilities.show.joint_details import joint_details
 from recon_cli.capabilities.show.view import Detail, ProtectedCount
 from recon_cli.coverage import UNLISTED
 from recon_cli.frames import is_place
-from recon_cli.page.words import Words, of_people, of_units, percentage
+from recon_cli.page.sentences import sentences
+from recon_cli.page.words import Words
 from recon_cli.plurals import counted
 from recon_cli.schema import Table
 from recon_cli.schema.description import describe_cell
@@ -30,14 +30,11 @@ PRIMARY = "primary"
 _SHOWN = 6
 #: Tables that are named one by one.
 _LISTED = 8
-_STATUSES = {
-    "unique": "proven unique: no other records have these counts",
-    "solved": "not proven unique: other records may have the same counts",
-    "likely": "not proven unique: no other records make the published counts likelier",
-    "open": "open: the tables in use do not bound the number of {people}, there may be more",
-    QUARANTINED: "not solved: workers died on it",
-    UNDECIDED: "undecided: neither records with these counts nor a proof that there are none",
-}
+
+
+def _say(macro: str, **facts: object) -> str:
+    """Write a line."""
+    return " ".join(sentences("lines.j2", macro, __package__, **facts))
 
 
 def units_of(located: Reconstructed) -> pl.DataFrame:
@@ -123,41 +120,41 @@ def _proven_unique(places: pl.DataFrame, parts: Iterable[Reconstructed], words: 
     unchecked = pl.concat(each.confirmed("blocks") for each in parts)["geoid"].implode()
     geoids = places.filter(pl.col("status") == "unique").to_series()
     confirmed = int(geoids.is_in(unchecked).sum())
-    unique = len(geoids) - confirmed
-    more = f"; {confirmed:,} more {UNCHECKED}" if confirmed else ""
-    return f"{unique:,} {words.units} ({percentage(unique, places.height)}){more}"
+    return _say(
+        "proven_unique",
+        unique=len(geoids) - confirmed,
+        confirmed=confirmed,
+        places=places.height,
+        unchecked=UNCHECKED,
+        words=words,
+    )
 
 
 def _places(rows: pl.DataFrame, with_people: pl.DataFrame, words: Words) -> str:
     """Count the units that are places, and those that stand for others."""
     place = rows.columns[0]
     listed = rows.filter(is_place(place)).height
-    text = f"{listed:,}, {with_people.filter(is_place(place)).height:,} with {words.people}"
-    more = rows.height - listed
-    return f"{text}; {more:,} more for any that are not listed" if more else text
+    inhabited = with_people.filter(is_place(place)).height
+    unlisted = rows.height - listed
+    return _say("places", listed=listed, inhabited=inhabited, unlisted=unlisted, words=words)
 
 
 def _people(units: pl.DataFrame, words: Words) -> str:
     """Count the people of some units, or those placed where the number is not known."""
-    unknown = units["population"].null_count()
-    placed = int(units["placed"].fill_null(0).sum())
-    if not unknown:
-        return f"{int(units['population'].sum()):,}"
-    where = "" if unknown == units.height else f" in {of_units(unknown, words)}"
-    return f"{placed:,} reconstructed; the tables in use do not say how many there are{where}"
+    return _say(
+        "people",
+        people=int(units["population"].sum()),
+        placed=int(units["placed"].fill_null(0).sum()),
+        unknown=units["population"].null_count(),
+        units=units.height,
+        words=words,
+    )
 
 
 def _certain(units: pl.DataFrame, certain: int, people: int, columns: str) -> str:
     """Count certain records of some units, with their columns, and whether there may be more."""
     is_known = certain == min(people, int(units["certain_at_most"].sum()))
-    if not people:
-        return "no records"
-    if not certain and not is_known:
-        return f"not proven of any of {people:,} records with {columns}"
-    hedge = "" if is_known else "at least "
-    return (
-        f"{hedge}{certain:,} of {people:,} records ({percentage(certain, people)}), with {columns}"
-    )
+    return _say("certain", certain=certain, people=people, is_known=is_known, columns=columns)
 
 
 def _disclosed(located: Reconstructed, people: int, words: Words) -> list[Detail]:
@@ -168,21 +165,21 @@ def _disclosed(located: Reconstructed, people: int, words: Words) -> list[Detail
     here = located.disclosures.filter(located.release.geography.inside(unit, located.geoid))
     most = here.filter(pl.col("known") == pl.col("known").max())
     identity, attribute = (int(most[kind].sum()) for kind in ("identity", "attribute"))
-    known = single = f"not proven of any of {of_people(people, words)}"
-    if attribute:
-        known = f"at least {attribute:,} of {of_people(people, words)}, in groups known alike"
-    if identity:
-        single = f"at least {identity:,}, alone and with another column settled"
-    return [Detail("disclosed", known), Detail("singled out", single)]
+    return [
+        Detail("disclosed", _say("disclosed", number=attribute, people=people, words=words)),
+        Detail("singled out", _say("singled_out", number=identity, people=people, words=words)),
+    ]
 
 
 def _status(located: Reconstructed, unit: Mapping[str, Any], words: Words) -> str:
-    status = unit["status"]
-    if unit["population"] == 0 and status != "open":
-        return f"no {words.people} to place"
-    if status == "unique" and located.geoid in located.confirmed("blocks")["geoid"]:
-        return f"no other records have these counts, {UNCHECKED}"
-    return _STATUSES[status].format(people=words.people)
+    return _say(
+        "status",
+        status=unit["status"],
+        is_empty=unit["population"] == 0,
+        is_unchecked=located.geoid in located.confirmed("blocks")["geoid"],
+        unchecked=UNCHECKED,
+        words=words,
+    )
 
 
 def _variability(located: Reconstructed) -> str:
@@ -212,11 +209,14 @@ def percent_between(low: float | None, high: float | None) -> str | None:
 
 def how_bounded(located: Reconstructed) -> str:
     """Name the source of the intervals of its histogram cells."""
-    if located.measured is None:
-        return "by propagation of bounds: valid, but not always tight"
-    if located.measured.manifest.config["intervals"] == "propagation":
-        return "bounded by `recon solvar` (`intervals: propagation`)"
-    return f"measured by `recon solvar`, {located.proofs.mode}"
+    measured = located.measured
+    is_propagated = measured is not None and measured.manifest.config["intervals"] == "propagation"
+    return _say(
+        "bounds",
+        is_measured=measured is not None,
+        is_propagated=is_propagated,
+        mode=located.proofs.mode,
+    )
 
 
 def _table_list(tables: Sequence[Table]) -> str:
@@ -232,16 +232,8 @@ def caution(certain: int, people: int, finer: Sequence[str], words: Words) -> st
     Args:
         finer: Columns of which single values are shown that no table tells apart.
     """
-    parts = []
-    if certain < people:
-        parts.append(
-            "Records that are not certain are one of many possibilities, not facts about "
-            f"{words.people}."
-        )
-    if finer and people:
-        names = " and ".join(map(say, finer))
-        parts.append(f"Single values of {names} are one possible assignment; none is certain.")
-    return " ".join(parts)
+    named = [say(each) for each in finer]
+    return _say("caution", certain=certain, people=people, finer=named, words=words)
 
 
 def notes_of(located: Reconstructed) -> tuple[str, ...]:
@@ -253,9 +245,8 @@ def notes_of(located: Reconstructed) -> tuple[str, ...]:
     notes = (*unlisted, *conditions, proof_basis(located.work))
     if located.measured is not None or laws:
         return notes
-    if (located.run.work / "solvar").is_dir():
-        return (*notes, "solvar/ was made from other records: run `recon solvar` again.")
-    return (*notes, "Solution variability is not measured: run `recon solvar`.")
+    is_outdated = (located.run.work / "solvar").is_dir()
+    return (*notes, _say("unmeasured", is_outdated=is_outdated))
 
 
 def laws_of(located: Located) -> tuple[str, ...]:
@@ -271,13 +262,7 @@ def unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
     found = geoids.filter(geoids.str.ends_with(UNLISTED)).to_list()
     if not found:
         return ()
-    shown = ", ".join(found[:_LISTED]) + ", …" * (len(found) > _LISTED)
-    stand = "stands" if len(found) == 1 else "stand"
-    return (
-        f"{shown} {stand} for any {words.unit} that the files do not list: no counts say that "
-        f"those listed hold all {words.people}. A list of all {words.units}, ingest.geounits, says "
-        "that there are no others.",
-    )
+    return (_say("unlisted", geoids=found, words=words),)
 
 
 def say(name: str) -> str:

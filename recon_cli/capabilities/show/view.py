@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from recon_cli.capabilities.audit.words import meaning_of
 from recon_cli.frames import OPEN
-from recon_cli.page.words import Words, of_people
-from recon_cli.plurals import counted
+from recon_cli.page.sentences import sentences
+from recon_cli.page.words import Words
 
 
 def shown_count(count: int, high: int | None) -> str:
@@ -150,36 +150,29 @@ class Reason:
     Attributes:
         lines: The published cells that force them; empty where none were found.
         is_minimal: Whether no cell can be omitted.
-        note: How it is proven, or why no cells are listed.
+        method: How it is proven: ``propagation`` or ``solver``.
+        wanting: Name of the region whose other geounits' cells are needed, where none were found
+            for that reason.
     """
 
     kind: RecordKind
     lines: tuple[ReasonLine, ...]
     is_minimal: bool
-    note: str
+    method: str
     words: Words
+    wanting: str = ""
 
     @property
     def statement(self) -> str:
         """State the conclusion."""
-        least, people = self.kind.lower, self.kind.people
-        some = f" of the {people:,}" if least < people else ""
-        return f"at least {of_people(least, self.words)}{some}: {self.kind.words}"
+        return " ".join(sentences("lines.j2", "statement", __package__, reason=self))
 
     @property
     def proof(self) -> str:
         """State how it is proven, and whether all the cells are needed."""
-        if not self.lines:
-            return self.note
-        if len(self.lines) == 1:
-            return f"this cell alone; {self.note}"
-        necessity = "none can be omitted" if self.is_minimal else "some may be unnecessary"
         cells = sum(line.is_published for line in self.lines)
-        zeros = len(self.lines) - cells
-        what = counted(cells, "cell")
-        if zeros:
-            what += f" and {counted(zeros, 'structural zero')}"
-        return f"these {what}, {necessity}; {self.note}"
+        facts = {"reason": self, "cells": cells, "zeros": len(self.lines) - cells}
+        return " ".join(sentences("lines.j2", "proof", __package__, **facts))
 
 
 @dataclass(frozen=True)
