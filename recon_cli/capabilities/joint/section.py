@@ -10,20 +10,18 @@ from recon_cli.capabilities.findings.joint_findings import (
     COUNTED,
     JOINT_UNITS,
     SOLVED,
-    DivisionFindings,
     JointFindings,
     are_all_open,
 )
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.page.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
+from recon_cli.page.sentences import sentences
 from recon_cli.page.words import (
     Words,
     capitalized,
-    of_units,
     percent,
     percent_of,
-    percentage,
     size_label,
 )
 from recon_cli.plurals import plural
@@ -34,8 +32,17 @@ _TITLE = "Releases together"
 
 def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """Report for both kinds of records how many are certain alone, and together."""
-    if are_all_open(found.manifest):
-        return (ReportSection(_KEY, _TITLE, (_introduction(found), _open(found, words))),)
+    is_open = are_all_open(found.manifest)
+    facts = {
+        "is_open": is_open,
+        "solved": SOLVED,
+        "folder": JOINT_UNITS,
+        "alone": ALONE,
+        "words": words,
+    }
+    text = tuple(sentences("section.j2", "text", __package__, found=found, **facts))
+    if is_open:
+        return (ReportSection(_KEY, _TITLE, text),)
     figure = Figure(
         name=_KEY,
         title="Certain records, alone and together",
@@ -45,77 +52,7 @@ def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSect
         sheets=tuple(_sheet(found.by_size, part, words) for part in found.shown_parts),
     )
     sheets = () if found.worst.is_empty() else (_worst(found, words),)
-    return (ReportSection(_KEY, _TITLE, tuple(_text(found, words)), (figure,), sheets),)
-
-
-def _text(found: JointFindings, words: Words) -> list[str]:
-    units, statuses = found.manifest.totals["units"], found.manifest.statuses
-    text = [_introduction(found)]
-    text += [_certain(found.by_size.row(0, named=True), part) for part in found.shown_parts]
-    said = (
-        f"In {found.solved:,} of {units:,} {words.units} records were found that all tables admit "
-    )
-    said += "together: there the releases do not contradict each other."
-    if more := statuses.get("bounded", 0):
-        said += f" In {more:,} of these the budget ended first, and more may be certain."
-    if more := units - found.solved:
-        named = ", ".join(
-            f"{number:,} {name}"
-            for name, number in statuses.items()
-            if number and name not in SOLVED
-        )
-        said += f" Of {more:,} more little or nothing is shown ({named}, see `{JOINT_UNITS}/`)."
-    return [
-        *text,
-        *([] if found.divisions is None else [_together(found, found.divisions, words)]),
-        said,
-        f"Each {words.unit} was taken alone. Proven here means by {ALONE}; no other program has "
-        "checked it.",
-    ]
-
-
-def _introduction(found: JointFindings) -> str:
-    kinds = [plural(part) for part in found.manifest.notes["parts"]]
-    return (
-        f"{capitalized(', '.join(kinds[:-1]))} and {kinds[-1]} are published in releases of their "
-        f"own. Here their tables are one program, with what links their records "
-        f"(`{found.manifest.notes['links']}`). A record is certain together if it is in every "
-        "solution of all of them, and alone if its own release proves that."
-    )
-
-
-def _open(found: JointFindings, words: Words) -> str:
-    """State that nothing is proven because the records of one side are unbounded."""
-    units, sides = found.manifest.totals["units"], map(plural, found.shown_parts)
-    return (
-        f"**Open:** in {of_units(units, words)} no table bounds the {' or the '.join(sides)}: how "
-        "many there are, and whether the releases contradict each other, is not known. Further "
-        "tables of either release may bound them."
-    )
-
-
-def _together(found: JointFindings, divisions: DivisionFindings, words: Words) -> str:
-    """Describe who provably lives with whom."""
-    kind = plural(found.shown_parts[1])
-    records = found.by_size.row(0, named=True)[f"{found.shown_parts[1]}_records"]
-    share = percentage(divisions.certain, records)
-    return (
-        f"**{divisions.certain:,}** of {records:,} {kind} ({share}) are certain with every member: "
-        "at least so many have the members that `joint_compositions/` and `joint_members/` list. A "
-        f"division was looked for in {divisions.asked:,} {words.units}; in {divisions.proven:,} of "
-        f"them nothing else is certain with every member, and in {divisions.unique:,} all {kind} "
-        "are."
-    )
-
-
-def _certain(row: dict[str, int], part: str) -> str:
-    """Describe the certain records of one kind."""
-    records, alone, joint = (row[f"{part}_{what}"] for what in COUNTED)
-    kind = plural(part) if records != 1 else part
-    return (
-        f"**{joint:,}** of {records:,} {kind} ({percentage(joint, records)}) are certain together, "
-        f"{alone:,} of them by their own tables: {joint - alone:,} more."
-    )
+    return (ReportSection(_KEY, _TITLE, text, (figure,), sheets),)
 
 
 def _shares(row: dict[str, int], part: str) -> dict[str, float | None]:

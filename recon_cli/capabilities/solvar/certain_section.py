@@ -10,10 +10,10 @@ from recon_cli.capabilities.solvar.section import by_size_words
 from recon_cli.page.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing
+from recon_cli.page.sentences import sentences
 from recon_cli.page.words import (
     Words,
     count,
-    of_people,
     percent,
     percent_of,
     percentage,
@@ -33,30 +33,12 @@ def _render(
 ) -> tuple[ReportSection, ...]:
     """Report certain records, and uniques if they were counted."""
     uniques, title = findings.uniques, _title(words)
-    whole = found.whole
-    certain, elsewhere = whole["certain"], whole["certain_elsewhere"]
-    others = found.people - whole["one_population"]
-    text = [
-        f"A record ({words.listed(found.known)}) is certain when it appears in every "
-        f"reconstruction. **{certain:,}** of {found.people:,} records "
-        f"({percentage(certain, found.people)}) are proven to."
-    ]
-    if elsewhere:
-        text.append(
-            f"Of them {elsewhere:,} are in {words.units} that are not proven to have one "
-            f"reconstruction: {percentage(elsewhere, others)} of {of_people(others, words)} there."
-        )
+    keys = _keys(findings.release, words)
+    facts = {"found": found, "uniques": uniques, "keys": keys, "words": words}
+    text = sentences("section.j2", "certain", __package__, **facts)
     if isinstance(uniques, Missing):
         figure = _figure(found, None, words)
         return (ReportSection(_KEY, title, tuple(text), (figure,), (), (uniques,)),)
-    row = uniques.by_size.row(0, named=True)
-    where = "of the truth" if uniques.is_true else "of the reconstruction"
-    defined = " and can be linked" if uniques.is_true else ""
-    other = "nobody else" if words.is_human else f"no other {words.person}"
-    text.append(
-        f"{count(row['unique'])} {words.people} {where} ({percent(row['unique_pct'])}%) are unique"
-        f"{defined}: {other} in their {words.unit} has the same {_keys(findings.release, words)}."
-    )
     return (ReportSection(_KEY, title, tuple(text), (_figure(found, uniques.by_size, words),)),)
 
 

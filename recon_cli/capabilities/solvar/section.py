@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import polars as pl
 
@@ -17,15 +16,14 @@ from recon_cli.capabilities.findings.section import Section
 from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, bars
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing
+from recon_cli.page.sentences import sentences
 from recon_cli.page.words import (
     Words,
     capitalized,
     count,
-    of_units,
     percent,
     percentage,
     size_label,
-    stopped_words,
 )
 
 _KEY = "variability"
@@ -39,60 +37,18 @@ def _render(
     found: VariabilityFindings, findings: Findings, words: Words
 ) -> tuple[ReportSection, ...]:
     """Report solvar by percentile, and where it is zero."""
-    has_laws = bool(findings.laws)
     whole = found.by_size.row(0, named=True)
-    how = (
-        f"Each {words.unit} was [[examined alone]]"
-        f"{' (Eq. 4.9 of the 2010 study)' if words.is_study else ''}."
-        if found.mode == "relaxed"
-        else "Every count was an equality (`mode: exact`"
-        f"{', Eq. 4.6 of the 2010 study' if words.is_study else ''})."
+    text = sentences(
+        "section.j2",
+        "variability",
+        __package__,
+        found=found,
+        whole=whole,
+        has_laws=bool(findings.laws),
+        elsewhere=_proven_elsewhere(findings.reconstruction, whole["zero_solvar_units"]),
+        words=words,
     )
-    text = [
-        *stopped_words(found.manifest),
-        f"{_meaning(words, has_laws=has_laws)} {_zeros(whole, words)} {how}",
-    ]
-    if whole["unproven_units"]:
-        text.append(
-            f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "
-            f"not bound the number of {words.people}; their upper bound is shown."
-        )
-    more = _proven_elsewhere(findings.reconstruction, whole["zero_solvar_units"])
-    if more > 0:
-        text.append(
-            f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
-            "that there is one reconstruction; the headline counts them, these tables do not."
-        )
     return (ReportSection(_KEY, _TITLE, tuple(text), (_figure(found, findings, words),)),)
-
-
-def _meaning(words: Words, *, has_laws: bool) -> str:
-    """Explain the number: Eq. (solvar), or Eq. (loss) for protected counts."""
-    name = words.variability.capitalize()
-    if not has_laws:
-        return (
-            f"{name} is the largest share of a {words.unit}'s records that differ in another "
-            "reconstruction."
-        )
-    return (
-        f"{name} is the largest share of a {words.unit}'s reconstructed records that another "
-        "reconstruction lacks. As the counts are protected, another one may have more people "
-        "besides, even where it is zero."
-    )
-
-
-def _zeros(whole: Mapping[str, int], words: Words) -> str:
-    zero, units = whole["zero_solvar_units"], whole["units"]
-    people = whole["zero_solvar_population"]
-    if not zero:
-        return f"In no {words.unit} is it proven to be zero."
-    if zero == units:
-        return f"It is proven to be zero in **all {of_units(units, words)}**."
-    return (
-        f"It is proven to be zero in **{zero:,}** of {of_units(units, words)} "
-        f"({percentage(zero, units)}), where {people:,} {words.people} {words.live} "
-        f"({percentage(people, whole['population'])})."
-    )
 
 
 def _proven_elsewhere(reconstruction: ReconstructionFindings | Missing, zero: int) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from recon_cli.capabilities.findings.findings import Findings, ReconstructionFindings
@@ -12,6 +10,7 @@ from recon_cli.capabilities.findings.section import Section
 from recon_cli.capabilities.solvar.section import by_size_words
 from recon_cli.page.charts import BLUE, GREY, ORANGE, Chart, Look, Panel, bars
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
+from recon_cli.page.sentences import sentences
 from recon_cli.page.words import (
     Words,
     capitalized,
@@ -39,23 +38,8 @@ def _title(words: Words) -> str:
 
 def _render(found: ReconstructionFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """Report how many reconstructions the units have, by size."""
-    whole = found.whole
-    proven = percentage(whole["one_units"], whole["units"])
-    text = (
-        f"Of {of_units(whole['units'], words)} with {words.people} in them, "
-        f"**{whole['one_units']:,}** ({proven}) are proven to have exactly one reconstruction.",
-        *_doubt(whole),
-    )
-    return (ReportSection(_KEY, _title(words), text, (_figure(found, words),)),)
-
-
-def _doubt(whole: Mapping[str, int]) -> tuple[str, ...]:
-    if not whole[f"{UNDECIDED}_units"]:
-        return ()
-    return (
-        "Exactly one is stated only with a proof. Without one, a second reconstruction may or may "
-        "not exist.",
-    )
+    text = sentences("section.j2", "uniqueness", __package__, whole=found.whole, words=words)
+    return (ReportSection(_KEY, _title(words), tuple(text), (_figure(found, words),)),)
 
 
 def _figure(found: ReconstructionFindings, words: Words) -> Figure:
