@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recon_cli.capabilities.findings.findings import (
-    AuditFindings,
     Findings,
     ReconstructionFindings,
     ScoreFindings,
-    VariabilityFindings,
 )
 from recon_cli.capabilities.report.answers import make_answers
 from recon_cli.capabilities.report.headline import make_headline
 from recon_cli.capabilities.report.sections import SECTIONS
 from recon_cli.page.document import KeyFigure, ReportDocument, ReportSection, Term
 from recon_cli.page.missing import Missing
+from recon_cli.page.sentences import sentences
 from recon_cli.page.words import Words, agreement_of, percentage, words_of
 
 
@@ -110,94 +109,12 @@ def _agreement(found: ReconstructionFindings) -> str:
 
 
 def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
-    found = findings.reconstruction
-    columns = "" if isinstance(found, Missing) else f" ({words.listed(found.known)})"
-    is_fitted = not isinstance(found, Missing) and found.is_fitted
-    agrees = "fits the noisy counts" if is_fitted else "agrees with every published count"
-    terms = [
-        Term(
-            "Reconstruction",
-            f"a set of {words.person} records{columns} that {agrees}. Where more "
-            "than one is possible, none of them is known to be true.",
-        ),
-        Term(
-            "Proven, at least",
-            "a number is stated as proven, or as a lower bound of the true one; How sure says who "
-            "checked it. All else is unknown.",
-        ),
-        Term(
-            "Certain record",
-            "it appears in every reconstruction. It is as true as the tables are: where records "
-            "were swapped or noise was added before publication, it is a record of that file.",
-        ),
-        Term(
-            words.variability.capitalize(),
-            f"the largest share of a {words.unit}'s records that could differ.",
-        ),
-    ]
-    variability = findings.variability
-    if isinstance(variability, VariabilityFindings) and variability.mode == "relaxed":
-        terms.append(
-            Term(
-                "Examined alone",
-                f"each {words.unit} by its own counts, with coarser counts as upper bounds (`mode: "
-                "relaxed`). `recon solvar --mode exact` takes its neighbours' counts, too.",
-            )
-        )
-    if not is_fitted and not isinstance(found, Missing):
-        terms.append(
-            Term(
-                "Rule",
-                "who is given away, and how many of them are tolerated before the verdict is yes: "
-                "`report.rule` and `report.tolerated` in the config.",
-            )
-        )
-    if isinstance(findings.audit, AuditFindings):
-        terms += _audit_terms(words)
-    if isinstance(findings.scores, ScoreFindings):
-        terms += _attack_terms(findings.scores, words)
-    return tuple(terms)
-
-
-def _audit_terms(words: Words) -> list[Term]:
-    return [
-        Term(
-            "Recovered count",
-            "a count that was not published, and that all others leave one number for: of a zero "
-            f"that {words.nobody} is there, of any other that {words.somebody} is.",
-        ),
-        Term(
-            "Below the threshold",
-            "so small that the release's own rule withholds it for that reason.",
-        ),
-    ]
-
-
-def _attack_terms(scores: ScoreFindings, words: Words) -> list[Term]:
-    gains = words.listed(scores.links.config["gains"])
-    kinds = {scores.guessers[name]: name for name in scores.usual_guessers}
-    terms = [
-        Term("Source", f"a file that is linked with an attacker's; right is {scores.truth}."),
-        Term(
-            "Putative, confirmed, precision",
-            f"a link by place and keys; a putative link that gives the true {gains}; the share of "
-            "putative links that are confirmed.",
-        ),
-        Term(
-            "Modal, nonmodal" if words.is_study else "Like most, unlike most",
-            f"having the most frequent {gains} of one's {words.unit}, or not.",
-        ),
-    ]
-    method = {
-        "modal": "always guesses the most frequent values",
-        "proportional": "draws them as often as they occur",
-    }
-    guessers = [
-        f"{name} {method[kind]} of the {words.unit}"
-        if kind == "modal"
-        else f"{name} {method[kind]} in the {words.unit}"
-        for kind, name in sorted(kinds.items())
-    ]
-    if guessers:
-        terms.append(Term("Guessers", f"{'; '.join(guessers)}."))
-    return terms
+    """Explain the terms that the report uses."""
+    scores = findings.scores
+    guessers = []
+    if isinstance(scores, ScoreFindings):
+        guessers = sorted((scores.guessers[name], name) for name in scores.usual_guessers)
+    facts = {"findings": findings, "guessers": guessers, "words": words}
+    said = sentences("terms.j2", "terms", __package__, **facts)
+    parts = (each.removeprefix("**").partition("** ") for each in said)
+    return tuple(Term(word, meaning) for word, _, meaning in parts)
