@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -144,6 +144,16 @@ class Term:
 
     word: str
     meaning: str
+
+
+def terms_of(texts: Iterable[str]) -> tuple[Term, ...]:
+    """Make terms of texts that begin with a term between asterisks.
+
+    >>> terms_of(["**Certain record** it appears in every reconstruction."])
+    (Term(word='Certain record', meaning='it appears in every reconstruction.'),)
+    """
+    parts = (text.removeprefix("**").partition("** ") for text in texts)
+    return tuple(Term(word, meaning) for word, _, meaning in parts)
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,12 @@ from recon_cli.page.document import (
     ReportDocument,
     ReportSection,
     ResultTable,
-    Term,
     result_table,
+    terms_of,
 )
+from recon_cli.page.sentences import sentences
 from recon_cli.page.sizes import ALL
-from recon_cli.page.words import Words, capitalized, enumerate_words, size_label, words_of
+from recon_cli.page.words import Words, capitalized, size_label, words_of
 from recon_cli.schema import Release
 
 #: Measures of risk; the first that was taken leads the text. What is proven on any columns comes
@@ -49,6 +50,10 @@ _FURTHER: Final = {
     "posterior": ("who knows all others believes, %", 2),
     "all_below": ("wrongly all below", 0),
 }
+
+
+def _say(macro: str, **facts: object) -> tuple[str, ...]:
+    return tuple(sentences("page.j2", macro, __package__, **facts))
 
 
 def compose_comparison(
@@ -78,7 +83,7 @@ def compose_comparison(
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
     by: Measure = risk or taken[0]
-    risks = enumerate_words([risk_words(each, words) for each in taken])
+    risks = [risk_words(each, words) for each in taken]
     choices = [_choice(each, taken) for each in summaries]
     beaten, best = dominated_by(choices), undominated(choices)
     of = {each.name: each for each in summaries}
@@ -86,32 +91,36 @@ def compose_comparison(
         title=f"What to publish of {release.title}",
         subject=f"{len(summaries)} protections of one truth, each attacked",
         headline=Headline(
-            (
-                *_missing_words(missing, len(summaries)),
-                *_sentences([of[each.name] for each in best], by, words),
+            _say(
+                "headline",
+                missing=missing,
+                there=len(summaries),
+                best=[of[each.name] for each in best],
+                by=by,
+                axis=risk_axis(by, words),
+                words=words,
             ),
-            (
-                "On the frontier: no other protection here is as good in every error (of cells "
-                f"and {words.people} of {words.units}, of coarser cells) and in every risk "
-                f"({risks}), and better in one. Other attacks, and other truths, may "
-                "order them otherwise.",
-            ),
+            _say("note", risks=risks, words=words),
         ),
         facts=(
             KeyFigure("protections", str(len(summaries))),
             KeyFigure("on the frontier", str(len(best))),
             KeyFigure(words.people, f"{people:,}"),
         ),
-        terms=tuple(_terms(words, summaries)),
+        terms=terms_of(
+            _say("terms", is_linked=any(s.agreement is not None for s in summaries), words=words)
+        ),
         sections=(
             ReportSection(
                 "frontier",
                 "Error and risk",
-                (
-                    _beaten_words(beaten),
-                    _hull_words(best, best_for_some_weight(best)),
-                    _unmeasured_words(choices),
-                    _weight_words(weights),
+                _say(
+                    "frontier",
+                    choices=choices,
+                    beaten=beaten,
+                    best=best,
+                    hull=best_for_some_weight(best),
+                    weights=weights,
                 ),
                 figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
@@ -136,17 +145,6 @@ def compose_comparison(
     )
 
 
-def _missing_words(missing: Mapping[str, str], there: int) -> list[str]:
-    """Name the protections that are missing, and why; then nobody was linked."""
-    if not missing:
-        return []
-    said = "; ".join(f"**{name}**: {why}" for name, why in missing.items())
-    return [
-        f"**Not complete:** {there} of {there + len(missing)} protections are compared here, "
-        f"and nobody is linked yet. {said}."
-    ]
-
-
 def _choice(summary: ProtectionSummary, taken: Sequence[Measure]) -> Choice:
     errors = (summary.unit_error, summary.region_error, summary.total_error)
     return Choice(
@@ -154,83 +152,6 @@ def _choice(summary: ProtectionSummary, taken: Sequence[Measure]) -> Choice:
         tuple(error for error in errors if error is not None),
         {name: summary.measure(name) for name in taken},
     )
-
-
-def _sentences(best: Sequence[ProtectionSummary], by: Measure, words: Words) -> list[str]:
-    """Name the choices on the frontier, by increasing error, and what each gives up."""
-    if not best:
-        return ["**Unknown:** the risk of no protection was measured."]
-    names = enumerate_words([f"**{each.name}**" for each in best])
-    verb = "is" if len(best) == 1 else "are"
-    sentences = [f"{names} {verb} on the frontier of error and risk."]
-    for before, each in zip([None, *best], best, strict=False):
-        risk = each.measure(by) or 0.0
-        what = (
-            f"**{each.name}** has an error of {each.unit_error:.2f} {words.people} in a cell "
-            f"of a {words.unit}"
-        )
-        if before is None:
-            sentences.append(
-                f"{what}, the least, and a risk of {risk:.1f} ({risk_axis(by, words)})."
-            )
-            continue
-        change = risk - (before.measure(by) or 0.0)
-        more = each.unit_error - before.unit_error
-        less = f"{abs(change):.1f} {'less' if change < 0 else 'more'} risk" if change else "no less"
-        sentences.append(
-            f"{what}, {more:.2f} more than {before.name}, for {less}: {risk:.1f}"
-            + _unpublished(each)
-        )
-    return sentences
-
-
-def _unpublished(summary: ProtectionSummary) -> str:
-    if summary.unpublished < 0.05:
-        return "."
-    return f"; {summary.unpublished:.0f}% of the cells have no number."
-
-
-def _beaten_words(beaten: Mapping[str, str]) -> str:
-    if not beaten:
-        return "No protection is dominated."
-    said = enumerate_words([f"**{name}** (by {other})" for name, other in beaten.items()])
-    return (
-        f"Dominated, and grey in the charts: {said}. Others have no more of any error and no more "
-        "of any risk, and less of one."
-    )
-
-
-def _hull_words(best: Sequence[Choice], hull: Sequence[Choice]) -> str:
-    """Name the choices on the frontier that are optimal for some weights."""
-    if len(best) < 2:
-        return ""
-    inner = [f"**{each.name}**" for each in best if each not in hull]
-    if not inner:
-        return "Each on the frontier is the best choice for some weights of errors and risks."
-    some = [f"**{each.name}**" for each in hull]
-    verb = "is" if len(some) == 1 else "are each"
-    return (
-        f"{enumerate_words(some)} {verb} the best choice for some weights of errors and risks; no "
-        f"weights make {enumerate_words(inner)} the best."
-    )
-
-
-def _unmeasured_words(choices: Sequence[Choice]) -> str:
-    without = enumerate_words([f"**{each.name}**" for each in choices if not each.is_placed])
-    if not without:
-        return ""
-    return (
-        f"Not placed: {without}. What is published there is not enough to take every measure; "
-        "those that were taken are in the table."
-    )
-
-
-def _weight_words(weights: Mapping[str, float]) -> str:
-    """Describe the weights of tables in the overall errors."""
-    if not weights:
-        return ""
-    said = enumerate_words([f"{name} {weight:g}" for name, weight in weights.items()])
-    return f"In errors over all tables these count as the config says: {said}; others once."
 
 
 def _coarse_level(errors: Mapping[str, pl.DataFrame]) -> str:
@@ -416,38 +337,6 @@ def _commands() -> ReportSection:
             "`recon report` and the same `--work`.",
         ),
     )
-
-
-def _terms(words: Words, summaries: Sequence[ProtectionSummary]) -> list[Term]:
-    terms = [
-        Term(
-            "Error",
-            "published less true, without its sign, averaged over all cells, zeros included. A "
-            "cell without a number counts with its whole true count.",
-        ),
-        Term(
-            "Proven record",
-            "it is in every set of records that fits what is published, as this program says: by "
-            "propagation of bounds, or two solvers that agree. What was swapped or made of noise "
-            f"is published as if exact: there a proven record may be of {words.nobody}.",
-        ),
-        Term(
-            "Something proven",
-            f"of {words.people} with some values, all that fit share another one (attribute "
-            "disclosure).",
-        ),
-    ]
-    if any(each.agreement is not None for each in summaries):
-        terms += [
-            Term("True record", f"a {words.person} of the truth has it in the same {words.unit}."),
-            Term(
-                capitalized(f"unique {words.nonmodal}"),
-                f"alone in the {words.unit} with what an attacker knows, with other values "
-                "than its most frequent ones; guessed: by the better of two guessers "
-                "who see the truth's frequencies, the same for all protections.",
-            ),
-        ]
-    return terms
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -12,7 +12,7 @@ from recon_cli.capabilities.findings.findings import (
 from recon_cli.capabilities.report.answers import make_answers
 from recon_cli.capabilities.report.headline import make_headline
 from recon_cli.capabilities.report.sections import SECTIONS
-from recon_cli.page.document import KeyFigure, ReportDocument, ReportSection, Term
+from recon_cli.page.document import KeyFigure, ReportDocument, ReportSection, Term, terms_of
 from recon_cli.page.missing import Missing
 from recon_cli.page.sentences import sentences
 from recon_cli.page.words import Words, agreement_of, percentage, words_of
@@ -115,6 +115,4 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
     if isinstance(scores, ScoreFindings):
         guessers = sorted((scores.guessers[name], name) for name in scores.usual_guessers)
     facts = {"findings": findings, "guessers": guessers, "words": words}
-    said = sentences("terms.j2", "terms", __package__, **facts)
-    parts = (each.removeprefix("**").partition("** ") for each in said)
-    return tuple(Term(word, meaning) for word, _, meaning in parts)
+    return terms_of(sentences("terms.j2", "terms", __package__, **facts))
