@@ -22,6 +22,7 @@ from recon_cli.console.options import (
     RunOptions,
     run_options,
 )
+from recon_cli.page.sentences import sentences
 from recon_cli.plurals import plural
 from recon_cli.store.files import require_writable, write_named
 
@@ -179,13 +180,7 @@ def reason_lines(judged: Judged, *, show_counts: bool) -> list[str]:
     """Describe the state of a rule: proven, possible, and not examined violations."""
     found = judged.finding
     noun = plural(judged.grounds.record if judged.rule.subject.is_of_people else "count")
-    lines = []
-    if found.proven:
-        of = "" if found.of is None else f" of {found.of:,}"
-        by_table = ", ".join(f"{name} {n:,}" for name, n in found.tables.items())
-        lines.append(f"{found.proven:,}{of} {noun}{by_table and f': {by_table}'}")
-    if found.possible and judged.verdict != "broken":
-        lines.append(f"{found.possible:,} {noun} may be or not")
+    lines = sentences("verdict.j2", "reasons", __package__, judged=judged, noun=noun)
     if judged.verdict == "undecided":
         lines += found.gaps
     return [*lines, *(_example(each) for each in found.examples if show_counts)]

@@ -318,13 +318,12 @@ class AuditFindings:
         return self.manifest.totals.get("left_out", 0)
 
     @property
-    def how(self) -> str:
-        """Describe how the counts are protected, as far as they differ in that."""
+    def ways(self) -> list[str]:
+        """List how the counts are protected."""
         flagged = int(self.by_suppression["cells"].sum())
         changed = self.cells - flagged - self.left_out
         done = {"suppressed": flagged, "changed": changed, "left out": self.left_out}
-        *others, last = [how for how, cells in done.items() if cells]
-        return f"{', '.join(others)} or {last}" if others else last
+        return [how for how, cells in done.items() if cells]
 
 
 @dataclass(frozen=True)

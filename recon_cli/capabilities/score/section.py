@@ -19,6 +19,7 @@ from recon_cli.capabilities.score.tables import AGREEMENT_TABLES, ALTERNATIVES_B
 from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing
+from recon_cli.page.sentences import sentences
 from recon_cli.page.sizes import ALL
 from recon_cli.page.words import Words, count, enumerate_words, percent
 
@@ -47,20 +48,11 @@ def _agreement_sentence(found: ScoreFindings, rows: pl.DataFrame, words: Words) 
     )
     if whole.is_empty() or whole["pct"][0] is None:
         return ""
-    source = str(found.reconstruction)
-    named = source if source.startswith("the ") else f"the reconstruction {source}"
-    said = (
-        f"Of the records of {found.truth}, {named} has "
-        f"**{percent(whole['pct'][0])}%** on the coarse columns."
-    )
-    if whole["least"][0] is not None:
-        study = " (the study's 100% interval)" if words.is_study else ""
-        least, most = whole["least"][0], whole["most"][0]
-        more = f" or more than {percent(most)}%" if most < 100 else ""
-        said += (
-            f" No reconstruction from the same tables has less than {percent(least)}%{more}{study}."
-        )
-    return said
+    return _say("agreement", found=found, whole=whole.row(0, named=True), words=words)
+
+
+def _say(macro: str, **facts: object) -> str:
+    return " ".join(sentences("section.j2", macro, __package__, **facts))
 
 
 def _agreement_figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figure:
@@ -197,15 +189,7 @@ def _multiples(
 
 def _caption(found: ScoreFindings, text: str) -> str:
     others = [name for name in found.guessers if name not in found.usual_guessers]
-    also = f" Further guessers are in the tables: {', '.join(others)}." if others else ""
-    kind = found.manifest.notes["intervals"]
-    lines = "" if kind == "none" else f" Lines through the points are intervals ({kind})."
-    hidden = (
-        " Size classes with few people are withheld (`score.threshold`)."
-        if found.manifest.notes["withheld"]
-        else ""
-    )
-    return f"{text}{lines}{hidden}{also}"
+    return _say("caption", text=text, found=found, others=others)
 
 
 _CONFIRMED, _OTHER = Look("confirmed", BLUE[0]), Look("not confirmed", GREY[0])
