@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from recon_cli.capabilities.findings.asked import UNKNOWN_RULE
-from recon_cli.capabilities.findings.checked import proof_conditions
 from recon_cli.capabilities.findings.findings import ClaimFindings, Findings, ScoreFindings
 from recon_cli.capabilities.report.verdict import joint_verdict, make_verdicts
 from recon_cli.capabilities.risk import RISK
@@ -30,14 +29,10 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         "joint": None if joint_verdict(findings) is None else findings.joint,
     }
     may_reassure = not any(each.name == "recovered" for each in verdicts)
-    conditions: dict[str, Any] = {
-        "asks_risk": not findings.work.holds(RISK),
-        "unknown_rule": UNKNOWN_RULE,
-        "conditions": proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros),
-    }
+    asks_risk = not findings.work.holds(RISK)
     return Headline(
         tuple(_say("verdicts", findings=findings, verdicts=verdicts, words=words)),
-        tuple(_say("notes", **facts, **conditions)),
+        tuple(_say("notes", **facts, asks_risk=asks_risk, unknown_rule=UNKNOWN_RULE)),
         tuple(_say("details", **facts, may_reassure=may_reassure, links=_links(findings.scores))),
     )
 
