@@ -26,7 +26,8 @@ from recon_cli.page.document import (
     Term,
     result_table,
 )
-from recon_cli.page.words import Words, capitalized, of_people, percentage, words_of
+from recon_cli.page.sentences import sentences
+from recon_cli.page.words import Words, capitalized, percentage, words_of
 from recon_cli.plurals import counted
 from recon_cli.schema import Release, Table
 
@@ -109,25 +110,19 @@ def _sentences(
     equations: pl.DataFrame,
     noise: pl.DataFrame,
 ) -> tuple[str, ...]:
-    words, finest = words_of(release), capacity.levels[0]
-    last = equations.row(-1, named=True)
     guarantee = noise.filter(pl.col("figure") == ANY_ATTACKER, pl.col("counts") == ALL_LEVELS)
-    rows = guarantee.sort((pl.col("parameter") - 0.6).abs()).row(0, named=True)
-    right = round(100 * rows["parameter"])
-    all_of = f"These {len(tables)} tables publish" if len(tables) != 1 else "This table publishes"
-    exact = "" if finest.rank.is_exact else "at least "
-    least, most = ("", "") if last["exact"] else ("at least ", "at most ")
-    return (
-        f"{all_of} **{finest.cells:,} counts** of a {words.unit}, "
-        f"{exact}**{finest.rank.value:,} of them independent**, on "
-        f"{of_people(finest.people, words)}.",
-        f"Published zeros leave {last['unknowns']:,} unknowns of "
-        f"{last['before_zeros']:,}; {least}{last['rank']:,} independent equations hold between "
-        f"them, so that {most}**{last['nullity']:,} dimensions** are left open.",
-        f"To keep anybody from telling two records of one {words.unit} apart more often than "
-        f"{right}:{100 - right}, each count needs noise of sd **{rows['sd']:.1f}**; with that the "
-        f"total of a {words.unit} is right to ±{rows['sd']:.0f}.",
+    nearest = guarantee.sort((pl.col("parameter") - 0.6).abs()).row(0, named=True)
+    said = sentences(
+        "page.j2",
+        "headline",
+        __package__,
+        tables=len(tables),
+        finest=capacity.levels[0],
+        last=equations.row(-1, named=True),
+        guarantee=nearest,
+        words=words_of(release),
     )
+    return tuple(said)
 
 
 def _equations_section(
