@@ -24,7 +24,7 @@ _END: Final = "\ue000"
 #: What formats facts, by name.
 _FILTERS = (
     *(words.capitalized, words.count, words.enumerate_words, words.of_people, words.of_units),
-    *(words.percent, words.percentage, words.signed, words.stopped_words, counted, plural),
+    *(words.percent, words.percentage, words.signed, counted, plural),
 )
 
 

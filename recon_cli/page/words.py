@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
-from recon_cli.store.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -207,17 +206,6 @@ def of_people(number: int, words: Words) -> str:
     ('1 stay', '2,000 stays')
     """
     return f"{number:,} {words.person if number == 1 else words.people}"
-
-
-def stopped_words(manifest: Manifest) -> tuple[str, ...]:
-    """Describe how far a stopped stage came; empty for a finished one."""
-    if manifest.stopped is None:
-        return ()
-    command = f"`recon {manifest.stage}`"
-    return (
-        f"**{command} was {manifest.stopped.words}.** What is said of those stands. The rest is "
-        f"undecided, and not safe; the next {command} or `recon run` goes on from there.",
-    )
 
 
 def percent_of(part: float, whole: float) -> float | None:
