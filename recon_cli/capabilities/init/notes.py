@@ -10,7 +10,12 @@ from typing import Final
 from recon_cli.sources.read.words import Sense, either, found_in, in_latin, meanings, says
 
 #: What may follow a marker, or stand around it, in a sentence.
-_PUNCTUATION: Final = ".,;:()'\"\u201c\u201d\u2018\u2019"
+_PUNCTUATION: Final = ".,;:()'\"\u201c\u201d\u2018\u2019\u300c\u300d\u300e\u300f"
+#: Quotation marks and stops without a blank before or behind them.
+_OPENING: Final = re.compile(r"[\u300c\u300e]")
+_UNSPACED: Final = re.compile(r"[\u300d\u300f\u3002\uff0c\uff1b]")
+#: What ends a clause.
+_ENDS: Final = (";", ".", "\u3002", "\uff1b")
 #: Letters of a note that are shown.
 _LONGEST: Final = 70
 
@@ -77,6 +82,8 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
         ['-', '–']
         >>> noted_zeros(["c: fewer than 5. A blank cell means nobody."], ["c", ""])
         frozenset({''})
+        >>> noted_zeros(["注）「X」は秘匿，「-」は該当数字なし"], ["X", "-"])
+        frozenset({'-'})
     """
     found: set[str] = set()
     for text in texts:
@@ -86,7 +93,7 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
             if says(said, Sense.NOTHING, Sense.NOBODY) and not _below(said):
                 found.add("")
         for marker, words in _clauses(text, markers):
-            ends = (i for i, word in enumerate(words, start=1) if word.endswith((";", ".")))
+            ends = (i for i, word in enumerate(words, start=1) if word.endswith(_ENDS))
             clause = " ".join(words[: next(ends, len(words))])
             if marker and says(clause, Sense.NOTHING) and not _below(clause):
                 found.add(marker)
@@ -108,7 +115,7 @@ def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
     for marker, words in parts:
         if marker and (below := _below(" ".join(words)) or before):
             found[marker] = below
-        if marker and any(word.endswith((";", ".")) for word in words):
+        if marker and any(word.endswith(_ENDS) for word in words):
             before = None
     return found
 
@@ -116,7 +123,7 @@ def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
 def _clauses(text: str, markers: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Return the words that follow each marker in a note; first those before any, under ""."""
     parts: list[tuple[str, list[str]]] = [("", [])]
-    for i, word in enumerate(text.split()):
+    for i, word in enumerate(_UNSPACED.sub(r"\g<0> ", _OPENING.sub(r" \g<0>", text)).split()):
         bare = word.strip(_PUNCTUATION)
         glued = next((each for each in markers if each and not i and text.startswith(each)), None)
         marker = next((each for each in markers if each and each in (word, bare)), glued)

@@ -169,6 +169,7 @@ def open_table_files(
                     with _naming_others(each, said):
                         own, reading = _sheet_tables(path, each, choices, noted)
                     readings.append((each.sheet or each.name, reading))
+                    noted += () if reading.tables else reading.grid.words.tolist()
                     notes += of_hidden(each)
                 else:
                     sheets_of = [
@@ -301,7 +302,8 @@ def _has_line(table: TableReading, name: str, word: str) -> bool:
         return word in dict(table.left_rows) or word == table.left_as
     if name in {"total", "apart"} and (table.grid.texts == word).any():
         return True
-    return name in {"count", "total", "apart"} and bool(rows_named(table.rows, [word]))
+    rows = table.rows if name == "count" else table.place_paths
+    return name in {"count", "total", "apart"} and bool(rows_named(rows, [word]))
 
 
 def _require_sums(tables: Sequence[TableReading], choices: Choices, places: Set[str]) -> None:

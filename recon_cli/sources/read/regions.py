@@ -27,6 +27,8 @@ _ROUNDED: Final = 0.05
 _ALIKE: Final = 0.8
 #: Of rows with fewer numbers, one that has half as many may lack just one.
 _FEWEST_OF_A_ROW: Final = 3
+#: Rows that are numbered before they are notes.
+_FEWEST_NOTES: Final = 2
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class _Finder:
             return []
         columns = np.flatnonzero(numeric)
         data = self._data_rows(columns, said)
-        if not data.any():
+        if not data.any() or (not said and self._numbers_notes(columns)):
             return []
         found: list[Region] = []
         for first, last in self._stretches(data, columns):
@@ -111,6 +113,17 @@ class _Finder:
                 else:
                     found.append(region)
         return found
+
+    def _numbers_notes(self, columns: NDArray[np.intp]) -> bool:
+        """Test whether the only numbers of a sheet are those of notes: 1, 2, 3, … before texts."""
+        rows = np.flatnonzero(self.grid.is_number.any(axis=1))
+        if len(columns) != 1 or len(rows) < _FEWEST_NOTES or self.grid.is_number.sum() > len(rows):
+            return False
+        at = int(columns[0])
+        own = self.grid.values[rows, at]
+        beside = self.grid.filled[rows]
+        is_first = not beside[:, :at].any() and bool(beside[:, at + 1 :].any(axis=1).all())
+        return is_first and np.array_equal(own, np.arange(1, len(rows) + 1))
 
     def _goes_on(self, before: Region, region: Region) -> bool:
         """Test whether a table goes on below its header, printed again: no row comes twice."""

@@ -92,6 +92,8 @@ class Entry(BaseModel):
 
 
 _ENTRIES: Final = TypeAdapter(dict[Sense, tuple[Entry, ...]])
+#: Characters that are written without blanks between words: kana and Han.
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 #: Words that stand for a thing because they stand for a narrower one.
 _NARROWER: Final = {Sense.KIND: (Sense.AGE, Sense.SEX)}
 
@@ -141,9 +143,13 @@ def either(*senses: Sense) -> str:
 
 @cache
 def pattern_of(*senses: Sense) -> re.Pattern[str]:
-    """Return the pattern of a word that may stand for one of ``senses``, in Latin letters."""
+    """Return the pattern of a word that may stand for one of ``senses``, in Latin letters.
+
+    Words of Han characters or kana have no blanks around them.
+    """
     note = r"\d?" if Sense.TOTAL in senses else ""  # a raised number, of which the sheet is
-    return re.compile(rf"(?<![^\W_])(?:{either(*senses)}){note}(?![^\W_])")
+    unspaced = [re.escape(word) for word in sorted(words_for(*senses)) if _UNSPACED.match(word)]
+    return re.compile("|".join((rf"(?<![^\W_])(?:{either(*senses)}){note}(?![^\W_])", *unspaced)))
 
 
 def found_in(text: str, *senses: Sense) -> re.Match[str] | None:

@@ -275,7 +275,12 @@ DASHED = TABLE.replace("Elm,7,*,*", "Elm,7,7,–")
 
 @pytest.mark.parametrize(
     ("note", "flags"),
-    [("– = nichts vorhanden; * = weniger als 5\n", []), ("– nil\n", []), ("", ["--nil", "–"])],
+    [
+        ("– = nichts vorhanden; * = weniger als 5\n", []),
+        ("– nil\n", []),
+        ("注）「*」は秘匿，「–」は該当数字なし\n", []),
+        ("", ["--nil", "–"]),
+    ],
 )
 def test_a_dash_is_nobody_where_a_note_says_so(note: str, flags: list[str]) -> None:
     Path("courts.csv").write_text(DASHED + note)

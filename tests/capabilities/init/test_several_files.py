@@ -69,6 +69,23 @@ def test_two_systems_of_places_are_not_read_together(tmp_path: Path) -> None:
     assert "verified" in recon("run", "--until", "reconstruct").stdout
 
 
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_sheet_of_numbered_notes_is_not_asked_about(tmp_path: Path, first: int) -> None:
+    """What it says of the marks is believed; numbers that do not count notes are asked about."""
+    book = Workbook()
+    notes, table = book.active, book.create_sheet("Table 1")
+    assert notes is not None
+    for row in (("Note number", "Text"), (first, "Adults"), (first + 1, "– nil")):
+        notes.append(row)
+    for line in SEX.replace("9,4,5", "9,9,–").splitlines():
+        table.append([int(text) if text.isdigit() else text for text in line.split(",")])
+    book.save(tmp_path / "noted.xlsx")
+    found = recognise([tmp_path / "noted.xlsx"])
+    assert bool(found.questions) == (first > 1)
+    if first == 1:
+        assert found.mapping["zeros"] == ["–"]
+
+
 def test_a_column_that_two_files_print_counts_the_same_in_both(tmp_path: Path) -> None:
     """It is no part of a sum, and no second count of everybody."""
     meals = [14, 9, 17, 4]

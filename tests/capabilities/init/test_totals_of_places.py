@@ -67,6 +67,20 @@ def test_the_answer_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, an
     assert (ends == {(13, 13), (10, 10), (3, 3)}) == (answer == "--total")
 
 
+def test_rows_without_a_place_are_their_total_as_the_question_says(tmp_path: Path) -> None:
+    sexes = {"Adams": (21, 96), "Brown": (8, 25), "Clark": (10, 20)}
+    rows = [
+        f"{county},{code},{sex},{count}"
+        for code, (county, (women, men)) in enumerate(sexes.items())
+        for sex, count in (("F", women), ("M", men), ("", women + men))
+    ]
+    path = _written(tmp_path, "\n".join(["County,Code,Sex,Deaths", *rows, ",,,180", ""]))
+    (asked,) = recognise([path], choices=Choices(count=("Deaths",))).questions
+    assert asked.answers["yes"] == "--total '(blank)'"
+    said = Choices(count=("Deaths",), total=("(blank)",))
+    assert not recognise([path], choices=said).questions
+
+
 def test_two_such_totals_are_places(tmp_path: Path) -> None:
     text = WIDE + "Wales,All of Wales,90,60,30\n"
     found = recognise([_written(tmp_path, text)], choices=Choices(place="Prison"))
