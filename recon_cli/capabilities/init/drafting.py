@@ -454,14 +454,20 @@ class _Drafter:
         for lines, (part, whole) in structure.either.items():
             some = [headers[i] for i in lines]
             before, every = headers[part], headers[whole]
-            inner = flag("sum", *(f"{before} = {each} + ..." for each in some))
+            answers = _some_of(before, some, prefix=f"of {before!r} alone")
+            answers |= {f"of {every!r}": flag("count", *some)}
             self.questions.append(
                 Question(
                     f"{', '.join(map(repr, some))}: some of {before!r}, which stands before, or of "
                     f"{every!r}?",
-                    {f"of {before!r} alone": inner, f"of {every!r}": flag("count", *some)},
+                    answers,
                 )
             )
+        for total, parts in structure.beside.items():
+            some, whole = [headers[i] for i in parts], headers[total]
+            shown = ", ".join(map(repr, some))
+            text = f"{shown}: some of {whole!r}; may somebody be in two of them?"
+            self.questions.append(Question(text, _some_of(whole, some)))
         if not structure.unplaced:
             return
         names = [headers[i] for i in structure.unplaced]
@@ -835,6 +841,18 @@ def _have_same_rows(one: TableReading, other: TableReading) -> bool:
     if one.sheet_place is None or other.sheet_place is None:
         return one.rows == other.rows
     return 2 * len({*one.rows} & {*other.rows}) > max(len(one.rows), len(other.rows))
+
+
+def _some_of(whole: str, some: Sequence[str], prefix: str = "") -> dict[str, str]:
+    """Return answers that lines count some of the people of another: answer → flags."""
+    each = flag("sum", *(f"{whole} = {name} + ..." for name in some))
+    if len(some) == 1:
+        return {prefix: each}
+    comma = f"{prefix}, " if prefix else ""
+    return {
+        f"{comma}nobody in two of them": flag("sum", f"{whole} = {' + '.join(some)} + ..."),
+        f"{comma}somebody perhaps in two of them": each,
+    }
 
 
 def _of_rows(group: Sequence[Part], at_path: Mapping[Words, int]) -> Intervals:

@@ -61,6 +61,17 @@ class LineNumbers:
                 return False
         return True
 
+    def may_exclude(self, whole: int, parts: Sequence[int]) -> bool:
+        """Test whether lines may exclude each other within one, and what is withheld depends on it.
+
+        Nowhere do they add up to more, and somewhere two or more are printed or withheld.
+        """
+        block, at, own = self.block, self.at[whole], [self.at[line] for line in parts]
+        slack = (self.base - 1) * (len(parts) + 1)
+        low = block.low[own].sum(axis=0)
+        is_open = block.present[own].any(axis=0) & ~block.known[[at, *own]].all(axis=0)
+        return bool((low <= block.high[at] + slack).all()) and bool(is_open.any())
+
     def may_add_up(self, total: int, parts: Sequence[int]) -> bool:
         """Test whether lines may add up to another; a position with one star at most tells."""
         block = self.block.take(

@@ -98,6 +98,7 @@ class Structure:
         possible: Ways in which these may add up to it: for each its sums, the total first.
         either: Lines that words call some of others → the line that they stand behind, whose
             people they may be some of, and the whole that they are taken to be some of.
+        beside: Line → several that count some of its people and may exclude each other.
     """
 
     features: tuple[DraftedFeature, ...]
@@ -108,6 +109,7 @@ class Structure:
     chain: tuple[int, ...] = ()
     possible: tuple[tuple[tuple[int, ...], ...], ...] = ()
     either: Mapping[tuple[int, ...], tuple[int, int]] = field(default_factory=dict)
+    beside: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -170,7 +172,8 @@ class _Builder:
         self.possible: list[tuple[tuple[int, ...], ...]] = []
         self.values: dict[int, dict[int, frozenset[int]]] = {}
         self.equals: dict[int, int] = {}
-        self.either: dict[tuple[int, ...], tuple[int, int]] = {}
+        self.either: dict[tuple[int, int], list[int]] = {}
+        self.beside: dict[int, tuple[int, ...]] = {}
 
     def structure(self) -> Structure:
         for line, whole in self.said.inner.items():
@@ -193,7 +196,8 @@ class _Builder:
             peers,
             next(filter(self._is_chain, (peers, peers[::-1])), ()),
             tuple(self.possible) if unplaced else (),
-            self.either,
+            {tuple(lines): either for either, lines in self.either.items()},
+            self.beside,
         )
 
     def _is_chain(self, lines: Sequence[int]) -> bool:
@@ -318,6 +322,7 @@ class _Builder:
             **self.said.inner,
         }
         of_others = [line for line in heads if self.subsets.get(line) in self.at]
+        self.beside = self._may_exclude(of_others)
         self._add_subsets(of_others)
         heads = [line for line in heads if line not in of_others]
         totals = {each.line for f in self.lattice.features for each in f.sums}
@@ -371,7 +376,7 @@ class _Builder:
         told = {*self.said.counted, *self.said.inner}
         own = tuple(line for line in lines if line not in told)
         if any(says(self.labels[line][-1], Sense.OF_WHICH) for line in own):
-            self.either[own] = part, whole
+            self.either.setdefault((part, whole), []).extend(own)
         elif own:
             shown = (" ".join(self.labels[line]) for line in (own[0], part, whole))
             self.doubts.append(
@@ -594,6 +599,26 @@ class _Builder:
             for line in own:
                 base_values = self.values.get(self.subsets[line], {})
                 self._add_below(line, {**base_values, known[0]: frozenset((known[1],))})
+
+    def _may_exclude(self, lines: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Map lines to several that count some of their people, and may exclude each other.
+
+        They do as far as numbers go, and then bound what is withheld of each other.
+        """
+        told = {
+            *self.said.inner,
+            *self.said.counted,
+            *(line for own in self.either.values() for line in own),
+        }
+        found: dict[int, list[int]] = {}
+        for line in lines:
+            if line not in told and interval(self.labels[line][-1]) is None:
+                found.setdefault(self.subsets[line], []).append(line)
+        return {
+            whole: tuple(parts)
+            for whole, parts in found.items()
+            if len(parts) > 1 and self.numbers.may_exclude(whole, parts)
+        }
 
     def _depth(self, line: int) -> int:
         """Count the lines that a line is some of, each some of the next."""

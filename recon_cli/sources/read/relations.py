@@ -154,6 +154,16 @@ class Relations:
         return [each for each in self.found if each.axis is axis and not each.is_sum]
 
 
+def _without_near_misses(sums: Sequence[Relation], base: int) -> list[Relation]:
+    """Return sums without those that are off by a little where a sum, of rows or columns, is exact.
+
+    Numbers that add up exactly are not rounded: near a sum is then chance, unless far from it.
+    """
+    is_exact = any(each.support.is_strong and not each.is_rounded for each in sums)
+    least = CERTAIN_BITS if base == 1 and is_exact else -math.inf
+    return [each for each in sums if not each.is_rounded or each.support.margin >= least]
+
+
 def _evidence(sums: Sequence[Sum]) -> float:
     """Measure how far strong sums are from chance together, as a power of two."""
     return sum(each.support.margin for each in sums if each.support.is_strong)
@@ -401,7 +411,7 @@ class _Table:
             down = self._down(inner if len(inner) else columns, columns, rows, base)
             down += self._by_depth(inner if len(inner) else columns, rows, base, depths, down)
             down = [each for each in down if self._is_told_without(each, across, inner, base)]
-        found += [*across, *down]
+        found += _without_near_misses([*across, *down], base)
         kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
         row_kinds = dict.fromkeys(self.region.body.tolist(), Kind.COUNT)
         row_kinds |= dict.fromkeys(self.region.body[statistic_rows].tolist(), Kind.STATISTIC)
