@@ -100,7 +100,7 @@ def in_units(name: str, sheet: CountSheet) -> Iterator[Question]:
             f"{name}: UNIT_MULT is {', '.join(powers)}: numbers in tens to that power are no "
             "counts: write them out, and declare by a law that they are rounded; or are they as "
             "they are?",
-            {"as they are": "--yes"},
+            {"as they are": "--unscaled"},
         )
 
 
@@ -113,7 +113,7 @@ def in_thousands(beside: Iterable[str]) -> Iterator[Question]:
             yield Question(
                 f"{shown!r}: numbers in thousands or millions are no counts: write them out, and "
                 "declare by a law that they are rounded; or are they as they are?",
-                {"as they are": "--yes"},
+                {"as they are": "--unscaled"},
             )
             return
 

@@ -122,6 +122,18 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     help="Of tables: a text that stands for nobody, such as '–'. Repeatable.",
 )
 @click.option(
+    "--withheld",
+    metavar="TEXT",
+    multiple=True,
+    help="Of tables: a text in place of a count that is not published, by whichever rule. "
+    "Repeatable.",
+)
+@click.option(
+    "--unscaled",
+    is_flag=True,
+    help="Of tables: numbers are counts as they stand, though words beside speak of thousands.",
+)
+@click.option(
     "--thousands", metavar="MARK", help="Of tables: what is between groups of three digits."
 )
 @click.option(
@@ -253,6 +265,8 @@ def _settled(
     left: list[str] = []
     while True:
         choices = said.choices(codes_first=release is not None)
+        ruled = filter(None, declared.rules)
+        choices = replace(choices, withheld=(*choices.withheld, *ruled))
         found = recognise(paths, release, said.mapping, choices, declared)
         asked = [
             each for each in found.questions if each.needs_answer or not (yes or each.text in left)

@@ -449,8 +449,8 @@ class _Drafter:
             apart=table.rows_apart,
         )
 
-    def _ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
-        """Ask what lines are that are no parts of others, and leave them out until it is said."""
+    def _ask_some(self, structure: Structure, headers: Sequence[str]) -> None:
+        """Ask of which line others count some, and whether these exclude each other."""
         for lines, (part, whole) in structure.either.items():
             some = [headers[i] for i in lines]
             before, every = headers[part], headers[whole]
@@ -463,11 +463,15 @@ class _Drafter:
                     answers,
                 )
             )
-        for total, parts in structure.beside.items():
-            some, whole = [headers[i] for i in parts], headers[total]
-            shown = ", ".join(map(repr, some))
-            text = f"{shown}: some of {whole!r}; may somebody be in two of them?"
-            self.questions.append(Question(text, _some_of(whole, some)))
+        for line, parts in structure.beside.items():
+            some = [headers[i] for i in parts]
+            shown, every = ", ".join(map(repr, some)), headers[line]
+            text = f"{shown}: some of {every!r}; may somebody be in two of them?"
+            self.questions.append(Question(text, _some_of(every, some)))
+
+    def _ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
+        """Ask what lines are that are no parts of others, and leave them out until it is said."""
+        self._ask_some(structure, headers)
         if not structure.unplaced:
             return
         names = [headers[i] for i in structure.unplaced]

@@ -37,6 +37,8 @@ class Said:
         where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
         statistic: ``HEADER=WHAT``: of a column of means, medians or the like, what it is.
         nil: Texts that stand for nobody.
+        withheld: Texts that stand for counts that are not published.
+        unscaled: Whether numbers are counts as they stand, though words speak of thousands.
     """
 
     place: str | None = None
@@ -56,6 +58,8 @@ class Said:
     where: tuple[str, ...] = ()
     statistic: tuple[str, ...] = ()
     nil: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    unscaled: bool = False
 
     @property
     def chosen_rows(self) -> dict[str, tuple[str, ...]]:
@@ -112,6 +116,8 @@ class Said:
             codes_first=codes_first,
             statistics=self.statistics,
             zeros=self.nil,
+            withheld=self.withheld,
+            unscaled=self.unscaled,
         )
 
     def with_flags(self, flags: str) -> Said:
@@ -154,7 +160,7 @@ def choose(question: Question) -> str | None:
         click.echo(f"  {number}  {answer}" + (f"  ({flags})" if flags else ""), err=True)
     chosen: int = click.prompt("which", type=click.IntRange(1, len(answers)), err=True)
     flags = answers[chosen - 1][1]
-    return None if flags in ("", "--yes") else flags
+    return flags or None
 
 
 def list_questions(questions: Sequence[Question]) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -201,6 +201,7 @@ def open_table_files(
     if unknown := [name for name in said.sheet if sheets and name not in sheets]:
         raise SourceError(f"{paths[0]}: no sheet {unknown[0]!r} with cells")
     texts = _beside(readings, noted)
+    scaled = (each for file in files for each in in_units(file.name, file.sheet))
     return TableFiles(
         tuple(_of_one_period(file) for file in files),
         sheets if passed or said.sheet else (),
@@ -214,10 +215,7 @@ def open_table_files(
             ),
         ),
         tuple(readings),
-        (
-            *in_thousands(texts),
-            *(each for file in files for each in in_units(file.name, file.sheet)),
-        ),
+        () if choices.unscaled else (*in_thousands(texts), *scaled),
         texts,
     )
 
@@ -408,7 +406,7 @@ def _sheet_tables(
             roles = count_sheet(sheet, table)
             told = survey(roles)
             _refuse_odd(roles, told, table)
-            asked = (*table.questions, *_odd_words(roles, told))
+            asked = (*table.questions, *_odd_words(roles, told, choices.withheld))
             tables[at] = replace(table, questions=asked)
             found.append(
                 TableFile(path, document, SHEET, roles, told, tables[at], number=table.number)
@@ -425,16 +423,25 @@ def _sheet_tables(
     return found, replace(reading, tables=tuple(tables))
 
 
-def _odd_words(roles: CountSheet, told: Survey) -> Iterator[Question]:
-    """Yield a question for a text among counts that nobody uses for what is withheld."""
+def _odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterator[Question]:
+    """Yield a question for a text among counts that nobody uses for what is withheld.
+
+    Args:
+        said: Texts that are said to stand for counts that are not published.
+    """
     for each in roles.counts:
         for odd in told.odd.get(each.at, ()):
-            if not odd.is_number and not looks_like_marker(odd.text) and odd.times < 3:
+            if odd.is_number or odd.text in said or odd.times > 2:
+                continue
+            if not looks_like_marker(odd.text):
                 where = roles.sheet.where(odd.row, each.column, each.header)
                 yield Question(
                     f"{where}: {odd.text!r} is no number: it is taken as a count that is not "
                     "published",
-                    {"so it is": "--yes"},
+                    {
+                        "so it is": flag("withheld", odd.text),
+                        "it stands for nobody": flag("nil", odd.text),
+                    },
                 )
                 return
 

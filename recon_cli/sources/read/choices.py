@@ -77,6 +77,8 @@ class Choices:
         apart: Headers of columns, or of a dimension, that exclude each other.
         sums: Columns, rows or values, and what adds up to them, whatever shows it.
         zeros: Texts that stand for nobody.
+        withheld: Texts that stand for counts that are not published.
+        unscaled: Whether numbers are counts as they stand, though words speak of thousands.
         thousands: What is between groups of three digits.
         parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         where: Header → the values of that column whose rows are read.
@@ -101,6 +103,8 @@ class Choices:
     apart: tuple[str, ...] = ()
     sums: tuple[SaidSum, ...] = ()
     zeros: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    unscaled: bool = False
     thousands: str | None = None
     parentheses: str | None = None
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
