@@ -56,7 +56,7 @@ _LEGACY: Final = "legacy"
 _TIDY_SUFFIXES: Final = (".csv", ".parquet")
 _READABLE: Final = (
     "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files, or tables as "
-    "they are downloaded (.csv, .tsv, .xlsx, .xls, .ods, .json, or zips of them)"
+    "they are downloaded (.csv, .tsv, .txt, .xlsx, .xls, .ods, .json, or zips of them)"
 )
 #: Tables of any other format; which, is told from what is in them.
 _TABLES: Final = "tables"
@@ -367,7 +367,7 @@ def _expand(path: Path) -> Iterable[tuple[str, Path]]:
     if not path.exists():
         raise ConfigError(f"no such file or folder: {path}; expected {_READABLE}")
     if path.is_file():
-        kind = _kind(path)
+        kind = _kind(path) or (_TABLES if path.suffix.lower() == ".txt" else None)
         if kind is None:
             raise ConfigError(f"{path}: cannot be read; expected {_READABLE}")
         return [(kind, path)]

@@ -39,3 +39,10 @@ def test_numbers_as_they_stand() -> None:
     )
     assert "--unscaled" in recon("init", "a.csv", code=2).output
     recon("init", "a.csv", "--unscaled")
+
+
+def test_a_text_file_that_is_named_is_a_table() -> None:
+    Path("a.txt").write_text("Area\tTotal\tMen\tWomen\nAsh\t31\t17\t14\nElm\t25\t13\t12\n")
+    recon("init", "a.txt")
+    Path("readme.txt").write_text("Counts of people, by area.\n")
+    assert "has no counts" in recon("init", "readme.txt", "--to", "b.yaml", code=4).output
