@@ -82,7 +82,7 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
         ['-', '–']
         >>> noted_zeros(["c: fewer than 5. A blank cell means nobody."], ["c", ""])
         frozenset({''})
-        >>> noted_zeros(["注）「X」は秘匿，「-」は該当数字なし"], ["X", "-"])
+        >>> noted_zeros(["「X」は秘匿「-」は該当数字なし"], ["X", "-"])
         frozenset({'-'})
     """
     found: set[str] = set()

@@ -278,7 +278,7 @@ DASHED = TABLE.replace("Elm,7,*,*", "Elm,7,7,–")
     [
         ("– = nichts vorhanden; * = weniger als 5\n", []),
         ("– nil\n", []),
-        ("注）「*」は秘匿，「–」は該当数字なし\n", []),
+        ("「*」は秘匿\uff0c「–」は該当数字なし\n", []),
         ("", ["--nil", "–"]),
     ],
 )
