@@ -331,6 +331,12 @@ class _Builder:
         some = [line for line in heads if self._is_some(line)]
         whole = next((line for line in related if line not in some), None)
         if whole is not None:
+            wider = [line for line in some if self._is_wider(line, whole)]
+            if wider:
+                self._add_alone([whole, *wider])
+            some = [line for line in some if line not in wider]
+            heads = [line for line in heads if line not in wider]
+            single = [line for line in single if line not in wider]
             spans = self._add_spans(some, whole)
             self._add_yes_or_no([line for line in some if line not in spans], whole)
             heads = [line for line in heads if line not in some]
@@ -351,12 +357,13 @@ class _Builder:
         """Map lines that are said to count some people to those that count them all.
 
         Where no sum tells the whole, it is the line of most of their words that is nowhere less.
+        A counted line that is nowhere less than the total of sums has this total in it.
         """
         some = [line for line in heads if self._is_some(line)]
         others = [line for line in heads if line not in some]
         totals = {each.line for f in self.lattice.features for each in f.sums}
-        if totals & {*others}:
-            return {}
+        if inner := [line for line in others if line in totals]:
+            return self._within_counted(some, inner[0]) if len(inner) == 1 else {}
         found: dict[int, int] = {}
         for line in some:
             own = {*self.labels.get(line, ())}
@@ -367,6 +374,22 @@ class _Builder:
                 if before and before[-1] != found[line]:
                     self._ask_either([line], before[-1], found[line])
         return found
+
+    def _within_counted(self, some: Sequence[int], total: int) -> dict[int, int]:
+        """Map a total to the one counted line that is nowhere less, and others that are to it."""
+        wider = [line for line in some if self._is_wider(line, total)]
+        if len(wider) != 1 or total in self.said.inner:
+            return {}
+        within = [line for line in some if self.numbers.exceeds(total, [line])]
+        (whole,) = wider
+        names = [" ".join(self.labels[line]) for line in (total, whole)]
+        self.doubts.append("whether {!r} is among {!r}: nowhere more, and taken so".format(*names))
+        return {total: whole, **dict.fromkeys(within, total)}
+
+    def _is_wider(self, line: int, total: int) -> bool:
+        """Test whether somebody counts a line that is nowhere less than a total, and is more."""
+        is_more = not self.numbers.exceeds(total, [line]) and self.numbers.exceeds(line, [total])
+        return is_more and line in self.said.counted
 
     def _ask_either(self, lines: Iterable[int], part: int, whole: int) -> None:
         """Ask of which of two lines count some people, where only words say that they do.
@@ -734,7 +757,7 @@ class _Builder:
             whole = " ".join(self.labels[largest])
             self.doubts.append(
                 f"whether {shown} count some of {whole!r}: each is taken to be of its own; if they "
-                f"do, say `--count` of them without {whole!r}"
+                "do, say `--sum 'TOTAL = PART + ...'`"
             )
         for line in lines:
             label = self._told(line, ())

@@ -63,7 +63,7 @@ from recon_cli.sources.read.row_totals import (
     with_lone_total,
     with_nested,
 )
-from recon_cli.sources.read.said_sums import with_said_sums, with_sums_of_heads
+from recon_cli.sources.read.said_sums import open_sums, with_said_sums, with_sums_of_heads
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.subsets import subset_sums
@@ -598,7 +598,8 @@ class TableDraft:
             odd = [at for at in run if self._breaks(at, rows)]
             if not is_told and (has_counts or not rows or odd):
                 asked = run if has_counts or not rows else odd
-                self._ask_unrelated(asked, self._wider(relations, asked), used)
+                inside = {at: self._inside(at, relations) for at in asked}
+                self._ask_unrelated(asked, self._wider(relations, asked), used, inside)
         for each in relations.sums(Axis.COLUMNS):
             if left_out.isdisjoint((each.line, *each.of)) and not self._holds(each):
                 self.questions.append(self._ask_sum(each))
@@ -893,9 +894,40 @@ class TableDraft:
                 found[more] = flag("sum", f"{total} = {' + '.join(own)}")
         return found
 
+    def _inside(self, at: int, relations: Relations) -> int | None:
+        """Return the total of a sum that a column is nowhere less than, and somewhere more.
+
+        Where somebody says that it is some of another, that is the one.
+        """
+        sums = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
+        parts = {part for each in sums for part in each.of}
+        outer = {part: total for total, *own in self._open_sums() for part in own}
+        for total in dict.fromkeys(each.line for each in sums if each.line not in parts):
+            whole = total
+            while outer.get(whole, at) != at:
+                whole = outer.pop(whole)
+            if self._is_most(at, (whole, at)) and not self._is_most(whole, (whole, at)):
+                return whole
+        return None
+
+    def _open_sums(self) -> list[tuple[int, ...]]:
+        return open_sums(self.choices.sums, self._said)
+
     def _ask_unrelated(
-        self, run: Sequence[int], wider: Mapping[str, str], counts: Sequence[int]
+        self,
+        run: Sequence[int],
+        wider: Mapping[str, str],
+        counts: Sequence[int],
+        inside: Mapping[int, int | None],
     ) -> None:
+        """Ask what columns are that stand in no relation to the counts.
+
+        Args:
+            run: The columns.
+            wider: Sums that they may be in: what is said of them → the flags that say it.
+            counts: All columns of counts.
+            inside: Column → a total that it may have in it, with others.
+        """
         shown = ", ".join(repr(self._header(at)) for at in run)
         is_one = len(run) == 1
         headers = [self._header(at) for at in run]
@@ -921,17 +953,20 @@ class TableDraft:
                 rest = [self._header(at) for at in run if at != most]
                 answers[f"the others count some of {self._header(most)!r}"] = flag("count", *rest)
                 answers |= self._chain(run)
+            size = np.nansum(self.grid.values[self.region.body], axis=0)
+            rising = sorted(run, key=size.__getitem__)
+            if (inner := inside[rising[0]]) is not None:
+                answers |= self._chain([inner, *rising])
             if {*counts} - {*run}:
                 answers[f"{every} to be left out"] = flag("leave-out", *headers)
         if len(run) <= _MOST_APART:
-            answers |= {
-                f"{header!r} is {what}": flag(name, header)
-                for header in headers
-                for what, name in (
-                    ("a count of these people", "count"),
-                    ("to be left out", "leave-out"),
-                )
-            }
+            for at, header in zip(run, headers, strict=True):
+                if (total := inside[at]) is None:
+                    answers[f"{header!r} is a count of these people"] = flag("count", header)
+                else:
+                    own = flag("sum", f"{header} = {self._header(total)} + ...")
+                    answers[f"{header!r} counts these people, and others"] = own
+                answers[f"{header!r} is to be left out"] = flag("leave-out", header)
         self.questions.append(
             Question(
                 f"{shown} {'is' if is_one else 'are'} in no relation to the counts: a median, a "
