@@ -267,18 +267,41 @@ def ask_groups_beside(
     groups = next((way for way in ways if len(way) >= _FEWEST_PARTS), {}) or _tight(block)
     if not groups:
         return None
-    parts_of = {labels[i]: [labels[part] for part in groups[i]] for i in sorted(groups)}
-    sums = [f"{total} = {' + '.join(parts)}" for total, parts in parts_of.items()]
+
+    def sums(of: Mapping[int, Sequence[int]]) -> list[str]:
+        return [f"{labels[i]} = {' + '.join(labels[part] for part in of[i])}" for i in sorted(of)]
+
+    answers = {"yes": flag("sum", *sums(groups))}
+    if nobody := _nobody_beside(block, groups):
+        wider = {i: sorted((*parts, *nobody.get(i, ()))) for i, parts in groups.items()}
+        more = " + ".join(repr(labels[at]) for i in sorted(nobody) for at in nobody[i])
+        answers[f"yes, with {more}"] = flag("sum", *sums(wider))
     return Question(
-        f"columns may be totals of those beside them: {'; '.join(sums)}: too few rows show it, "
-        "none forbids it; is it so?",
+        f"columns may be totals of those beside them: {'; '.join(sums(groups))}: too few rows show "
+        "it, none forbids it; is it so?",
         {
-            "yes": " ".join(flag("sum", each) for each in sums),
+            **answers,
             "no, nobody is in two of them": flag("apart", *labels),
             "no, some are in several": flag("count", *labels),
         },
         columns,
     )
+
+
+def _nobody_beside(block: Intervals, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Return lines of nobody next to the parts of totals, which hold with and without them."""
+    taken = {i for total, parts in groups.items() for i in (total, *parts)}
+    is_free = [
+        i not in taken and bool(block.known[i].any()) and not block.low[i].any()
+        for i in range(len(block.low))
+    ]
+    found: dict[int, list[int]] = {}
+    for total, parts in groups.items():
+        ways = range(min(parts) - 1, -1, -1), range(max(parts) + 1, len(is_free))
+        for at in (i for way in ways for i in itertools.takewhile(is_free.__getitem__, way)):
+            found.setdefault(total, []).append(at)
+            is_free[at] = False
+    return found
 
 
 def possible_groups(

@@ -125,6 +125,30 @@ def test_subtotals_whose_parts_have_a_star_each_are_asked_about(
     assert _intervals("a.csv", *flags) == [(n, n) for n in found]
 
 
+#: Nobody is counted in the first column where it is printed.
+FAITHS = """Area,Atheist,Christian,Hindu,Other,Stated,Refused,Unknown,All
+Taupo,0,0,6,c,8,c,c,14
+Rotorua,c,c,5,5,12,c,c,15
+Napier,0,0,7,c,9,12,c,24
+Region,c,c,18,9,29,17,7,53
+"""
+
+
+def test_a_sum_is_offered_with_a_column_of_nobody_beside_it_too() -> None:
+    """Without it one of the two who are withheld in Rotorua is none, and the other was 2."""
+    Path("a.csv").write_text(FAITHS)
+    sums = ["Stated = Atheist + Christian + Hindu + Other", "All = Stated + Refused + Unknown"]
+    assert f"--sum '{sums[0]}'" in recon("init", "a.csv", "--below", "5", code=2).output
+    recon("init", "a.csv", "--below", "5", "--all-places", *(f"--sum={each}" for each in sums))
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    atheists = found.filter(pl.col("cell") == 1).select("least", "greatest").rows()
+    assert atheists == [(1, 1), (1, 1)]
+    assert sorted(found.select("least", "greatest").rows())[4:] == [
+        *((1, 2), (1, 2), (2, 2), (2, 2), (2, 3), (3, 3), (3, 4)),
+    ]
+
+
 def test_columns_that_no_sum_fits_are_asked_about_as_before() -> None:
     Path("a.csv").write_text(
         "Area,Cars,Bikes,Boats\nAsh,12,c,3\nElm,4,9,c\nOak,c,7,15\nYew,8,8,9\n"
