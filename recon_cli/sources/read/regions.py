@@ -15,6 +15,7 @@ from recon_cli.arrays import BoolArray, numbered
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
+from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Totals of rounded counts are less far from the sum of these, as a share.
@@ -582,7 +583,7 @@ class _Finder:
                 continue
             if len(inner) == 0 or (len(at) == 1 and int(at[0]) == int(filled.any(axis=0).argmax())):
                 continue
-            if over and min(over) - row > 4:
+            if over and (min(over) - row > 4 or self._is_of_all(row, over[-1])):
                 break
             over.append(row)
         if not over:
@@ -590,6 +591,21 @@ class _Finder:
             beside = [r for r in range(first - 1, above, -1) if filled[r].sum() > 1]
             return beside[:1]
         return [row for row in range(min(over), max(over) + 1) if filled[row].any()]
+
+    def _is_of_all(self, row: int, below: int) -> bool:
+        """Test whether a row above a blank one says something of the whole table: a name, a text.
+
+        A row below the blank one has words over more columns. What says of the numbers that they
+        are percentages, or the like, stays over them.
+        """
+        at = np.flatnonzero(self.grid.filled[row])
+        rows = self.grid.rows
+        while below > row and rows[below] - rows[below - 1] == 1:
+            below -= 1
+        is_pair = at.tolist() == [0, 1] and self.grid.filled[below].sum() > len(at) + 1
+        text = " ".join(map(str, self.grid.texts[row, at]))
+        is_of_numbers = says(text, Sense.PERCENTAGE, Sense.MEASURE) or statistic_named(text)
+        return below > row and is_pair and not is_of_numbers
 
 
 def _covers_all(end: tuple[int, int] | None, width: int) -> bool:

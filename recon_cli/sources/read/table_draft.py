@@ -589,7 +589,8 @@ class TableDraft:
         elif len(open_) == 1 and some and self._is_most(open_[0], [*open_, *some]):
             open_ = []  # all others are said to count some of its people
         loose = [at for at in unrelated if at in {*open_, *said}]
-        if relations.base == 1 and self._ask_subsets(loose):
+        called = self._ask_called(relations, loose)
+        if called or (relations.base == 1 and self._ask_subsets(loose)):
             open_ = []  # what is asked of sums may tell of them
         is_classed = not has_counts and self._are_apart(open_)
         for run in self._asked_together(open_, relations):
@@ -601,7 +602,8 @@ class TableDraft:
                 inside = {at: self._inside(at, relations) for at in asked}
                 self._ask_unrelated(asked, self._wider(relations, asked), used, inside)
         for each in relations.sums(Axis.COLUMNS):
-            if left_out.isdisjoint((each.line, *each.of)) and not self._holds(each):
+            is_asked = called >= {each.line, *each.of}
+            if left_out.isdisjoint((each.line, *each.of)) and not (is_asked or self._holds(each)):
                 self.questions.append(self._ask_sum(each))
         return tuple(counts), tuple(statistics)
 
@@ -643,6 +645,58 @@ class TableDraft:
                     )
                 )
         return len(self.questions) > asked
+
+    def _ask_called(self, relations: Relations, columns: Sequence[int]) -> set[int]:
+        """Ask about sums of columns that are called as parts of another; return all of these.
+
+        So is *Owned: outright* of *Owned*; what is called so is with all others in a *Total*. No
+        number breaks these sums, and none shows them all.
+        """
+        at = {self._header(column): column for column in relations.columns}
+        groups: dict[int, list[int]] = {}
+        for name, column in at.items():
+            whole = at.get(name.rpartition(": ")[0])
+            if whole is not None and not says(self.headers[column][-1], Sense.OF_WHICH):
+                groups.setdefault(whole, []).append(column)
+        withheld = self._withheld(self._named.names(self.kinds))
+
+        def may_be(total: int, parts: Sequence[int]) -> bool:
+            own = relations.support(self.grid, self.region, withheld, total, tuple(parts))
+            return len(parts) > 1 and not own.broken
+
+        called = {total: parts for total, parts in groups.items() if may_be(total, parts)}
+        every = list(dict.fromkeys(i for own in called.items() for i in (own[0], *own[1])))
+        strong = {e.line for e in relations.sums(Axis.COLUMNS) if e.support.is_strong}
+        said = {*self._said((*self.choices.apart, *self.choices.count))}
+        if {*called} <= strong or not {*every} & {*columns} or {*every} <= said:
+            return set()
+        inner = {part for parts in called.values() for part in parts}
+        heads = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
+        heads = [at for at in heads if at not in inner and not self._is_left_out(at)]
+        wholes = [at for at in heads if says(" ".join(self.headers[at]), Sense.TOTAL)]
+        rest = [at for at in heads if at not in wholes]
+        has_whole = len(wholes) == 1 and wholes[0] not in called and may_be(wholes[0], rest)
+        sums = [
+            f"{self._header(total)} = {' + '.join(map(self._header, parts))}"
+            for total, parts in (*called.items(), *([(wholes[0], rest)] if has_whole else ()))
+        ]
+        names = [self._header(column) for column in every]
+        self.questions.append(
+            Question(
+                f"columns are called as parts of others: {'; '.join(sums)}: too few rows show it, "
+                "none forbids it; is it so?",
+                {
+                    "yes": flag("sum", *sums),
+                    **(
+                        {f"yes, without {sums[-1]!r}": flag("sum", *sums[:-1])} if has_whole else {}
+                    ),
+                    "no, nobody is in two of them": flag("apart", *names),
+                    "no, some are in several": flag("count", *names),
+                },
+                tuple(every),
+            )
+        )
+        return {*every}
 
     def _ask_sum(self, each: Relation) -> Question:
         """Ask whether columns add up to another, or which do, where numbers do not tell."""

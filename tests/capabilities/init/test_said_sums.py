@@ -139,3 +139,37 @@ def test_what_is_no_sum_of_the_table_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("visits.csv").write_text(STARRED)
     assert why in recon("init", "visits.csv", "--sum", said, code=2).stderr
+
+
+TENURES = """population,All households
+units,Households
+date,2021
+
+ward,Total,Owned,Owned: outright,Owned: with mortgage,Rented,Rented: council,Rented: other,Free
+Abbey,29,c,0,c,c,6,c,0
+Castle,24,7,c,c,c,c,c,c
+Park,10,c,c,0,c,c,c,0
+Mill,44,c,0,c,c,5,10,0
+"""
+CALLED = (
+    "Owned = Owned: outright + Owned: with mortgage",
+    "Rented = Rented: council + Rented: other",
+    "Total = Owned + Rented + Free",
+)
+
+
+def test_sums_that_headers_say_are_offered_together(tmp_path: Path) -> None:
+    """What stands above the table, apart from it, is no word of its headers."""
+    (tmp_path / "a.csv").write_text(TENURES)
+    (asked,) = recognise([tmp_path / "a.csv"]).questions
+    assert asked.answers["yes"] == " ".join(f"--sum '{each}'" for each in CALLED)
+    assert " ".join(f"--sum '{each}'" for each in CALLED[:2]) in asked.answers.values()
+    choices = Choices(sums=tuple(map(SaidSum.of, CALLED)))
+    assert not recognise([tmp_path / "a.csv"], choices=choices).questions
+
+
+def test_a_sum_that_headers_say_and_numbers_break_is_not_offered(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(TENURES.replace("Castle,24,7,c,c", "Castle,24,7,5,5"))
+    asked = recognise([tmp_path / "a.csv"]).questions
+    assert asked
+    assert not any(CALLED[0] in flags for each in asked for flags in each.answers.values())
