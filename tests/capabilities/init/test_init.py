@@ -210,7 +210,7 @@ def test_files_that_fit_several_releases(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         ("x.zip", b"<html>", 4, "x.zip: expected a zip file or a folder"),
         ("x.csv", b"a,b\n1,2\n", 2, "'b' is in no relation to the counts"),
-        ("x.txt", b"", 2, "x.txt: cannot be read; expected state zips"),
+        ("x.pdf", b"", 2, "x.pdf: cannot be read; expected state zips"),
         ("empty/x.txt", b"", 2, "empty: nothing in this folder can be read"),
     ],
 )
