@@ -84,6 +84,8 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
         frozenset({''})
         >>> noted_zeros(["「X」は秘匿「-」は該当数字なし"], ["X", "-"])
         frozenset({'-'})
+        >>> noted_zeros(["- nil or confidential"], ["-"])
+        frozenset()
     """
     found: set[str] = set()
     for text in texts:
@@ -95,7 +97,8 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
         for marker, words in _clauses(text, markers):
             ends = (i for i, word in enumerate(words, start=1) if word.endswith(_ENDS))
             clause = " ".join(words[: next(ends, len(words))])
-            if marker and says(clause, Sense.NOTHING) and not _below(clause):
+            is_nobody = says(clause, Sense.NOTHING) and not says(clause, Sense.SUPPRESSED)
+            if marker and is_nobody and not _below(clause):
                 found.add(marker)
     return frozenset(found)
 
