@@ -15,6 +15,8 @@ from recon_cli.sources.read.relations import Relation
 #: Lines whose numbers agree by a smaller chance than one in two to this power are one.
 FEWEST_BITS: Final = 10.0
 
+#: So few are left for what is withheld that it may be told.
+_FEW: Final = 10
 #: Positions in which two totals agree, of which one alone may do so by chance.
 _FEWEST_EQUAL: Final = 2
 
@@ -62,15 +64,16 @@ class LineNumbers:
         return True
 
     def may_exclude(self, whole: int, parts: Sequence[int]) -> bool:
-        """Test whether lines may exclude each other within one, and what is withheld depends on it.
+        """Test whether lines may exclude each other within one, and would tell what is withheld.
 
-        Nowhere do they add up to more, and somewhere two or more are printed or withheld.
+        Nowhere do they add up to more, and somewhere they leave few for one that is withheld.
         """
         block, at, own = self.block, self.at[whole], [self.at[line] for line in parts]
         slack = (self.base - 1) * (len(parts) + 1)
         low = block.low[own].sum(axis=0)
-        is_open = block.present[own].any(axis=0) & ~block.known[[at, *own]].all(axis=0)
-        return bool((low <= block.high[at] + slack).all()) and bool(is_open.any())
+        left = block.high[at] + slack - low
+        is_open = (block.present[own] & ~block.known[own]).any(axis=0)
+        return bool((left >= 0).all()) and bool((is_open & (left <= _FEW)).any())
 
     def may_add_up(self, total: int, parts: Sequence[int]) -> bool:
         """Test whether lines may add up to another; a position with one star at most tells."""

@@ -322,7 +322,7 @@ class _Builder:
             **self.said.inner,
         }
         of_others = [line for line in heads if self.subsets.get(line) in self.at]
-        self.beside = self._may_exclude(of_others)
+        self.beside = self._may_exclude({line: self.subsets[line] for line in of_others})
         self._add_subsets(of_others)
         heads = [line for line in heads if line not in of_others]
         totals = {each.line for f in self.lattice.features for each in f.sums}
@@ -338,7 +338,9 @@ class _Builder:
             heads = [line for line in heads if line not in wider]
             single = [line for line in single if line not in wider]
             spans = self._add_spans(some, whole)
-            self._add_yes_or_no([line for line in some if line not in spans], whole)
+            apart = [line for line in some if line not in spans]
+            self.beside |= self._may_exclude(dict.fromkeys(apart, whole))
+            self._add_yes_or_no(apart, whole)
             heads = [line for line in heads if line not in some]
             single = [line for line in single if line not in some]
         if any(self._is_whole(line, heads) for line in single):
@@ -623,10 +625,13 @@ class _Builder:
                 base_values = self.values.get(self.subsets[line], {})
                 self._add_below(line, {**base_values, known[0]: frozenset((known[1],))})
 
-    def _may_exclude(self, lines: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    def _may_exclude(self, whole_of: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
         """Map lines to several that count some of their people, and may exclude each other.
 
-        They do as far as numbers go, and then bound what is withheld of each other.
+        They do as far as numbers go, and would tell what is withheld of each other.
+
+        Args:
+            whole_of: Line → the line whose people it counts some of.
         """
         told = {
             *self.said.inner,
@@ -634,9 +639,9 @@ class _Builder:
             *(line for own in self.either.values() for line in own),
         }
         found: dict[int, list[int]] = {}
-        for line in lines:
+        for line, whole in whole_of.items():
             if line not in told and interval(self.labels[line][-1]) is None:
-                found.setdefault(self.subsets[line], []).append(line)
+                found.setdefault(whole, []).append(line)
         return {
             whole: tuple(parts)
             for whole, parts in found.items()

@@ -65,3 +65,12 @@ def test_near_a_sum_is_chance_where_others_are_exact() -> None:
     assert "--sum 'All causes = Infectious + Neoplasms + Circulatory + External'" in told
     recon("init", "a.csv", "--yes")
     recon("run", "-q", "--until", "audit")
+
+
+def test_columns_of_which_are_asked_about_where_few_are_left() -> None:
+    rows = "Alder,212,20,30,100,112\nBirch,{},{},8,10\nCedar,312,40,*,150,162\n"
+    head = "School,Pupils,of which: boarders,of which: free meals,Boys,Girls\n"
+    Path("a.csv").write_text(head + rows.format("18", "*,12"))
+    assert "may somebody be in two of them?" in recon("init", "a.csv", code=2).output
+    Path("a.csv").write_text(head + rows.format("18", "2,7"))
+    recon("init", "a.csv", "--force")
