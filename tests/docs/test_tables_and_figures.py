@@ -22,7 +22,7 @@ from benchmarks.households.page import render
 from benchmarks.nation_attack import Attack, costs
 from recon_cli.capabilities.dinur_nissim import presets
 from recon_cli.cli import main
-from tests.support.command_line import recon
+from tests.support.command_line import measure_here, recon
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "tables_and_figures.md").read_text()
@@ -109,7 +109,8 @@ def test_the_page_of_scores_is_made(synthetic: list[object], tmp_path: Path) -> 
         assert part in text
 
 
-def test_alternatives_are_attacked(tmp_path: Path) -> None:
+def test_alternatives_are_attacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure_here(monkeypatch)
     attack = Attack(tmp_path, seed=1, people=800, workers=1, alternatives=True, notes=None)
     costs(attack, tmp_path / "scores.md", Console(file=sys.stderr, quiet=True))
     for line in _of(ATTACK):
@@ -153,7 +154,9 @@ def _sweep(line: str, synthetic: list[object], folder: Path) -> None:
 
 
 def _engines(line: str, synthetic: list[object], folder: Path) -> None:
-    found: dict[str, Any] = {**try_case(Case("a tract of 60 people", "tract", 60), folder)}
+    with pytest.MonkeyPatch.context() as patch:
+        measure_here(patch, "benchmarks.engines.__main__")
+        found: dict[str, Any] = {**try_case(Case("a tract of 60 people", "tract", 60), folder)}
     assert all(way["solved"] for ways in found.values() for way in ways.values())
 
 

@@ -84,16 +84,21 @@ def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximiz
     width = functionals.width
     one = sparse.eye_array(n, dtype=np.int64, format="csr")
     y = functionals.coefficients
+    low, high = functionals.lower, functionals.upper
+    sides = sparse.csr_array((n, n), dtype=np.int64)
     # y − y' − d − 2·width·z ≥ −2·width and y' − y − d + 2·width·z ≥ 0.
     first = sparse.hstack([y, -y, -one, -diagonal(2 * width)])
     second = sparse.hstack([-y, y, -one, diagonal(2 * width)])
+    # The rest is implied in integers, and the concave envelope of |y − y'|: without it z = ½ lets
+    # the relaxation have any distance. y + y' − d ≥ 2·low and y + y' + d ≤ 2·high.
+    above = sparse.hstack([y, y, -one, sides])
+    below = sparse.hstack([y, y, one, sides])
     rows = LinearConstraints(
-        sparse.csr_array(sparse.vstack([first, second])),
-        np.concatenate([-2 * width, np.zeros(n, dtype=np.int64)]),
-        np.concatenate([width, 3 * width]),
+        sparse.csr_array(sparse.vstack([first, second, above, below])),
+        np.concatenate([-2 * width, np.zeros(n, dtype=np.int64), 2 * low, 2 * low]),
+        np.concatenate([width, 3 * width, 2 * high, 2 * high]),
     )
     wider = with_variables(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
     solutions = sparse.csr_array((n, 2 * program.shape[1]), dtype=np.int64)
-    sides = sparse.csr_array((n, n), dtype=np.int64)
     terms = hstack([solutions, one, sides])
     return Maximization(with_rows(wider, rows), terms, np.zeros(n, dtype=np.int64))
