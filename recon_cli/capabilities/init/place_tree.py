@@ -205,9 +205,7 @@ class _List:
                 groups.setdefault(path[:-1], []).append(i)
         texts = [PART_OF.join(path) for path in paths]
         for tops in groups.values() if numbers.low.shape[1] else ():
-            if len(tops) < 2 or self.apart & {*tops}:
-                continue
-            for whole in tops:
+            for whole in (i for i in tops if len(tops) > 1 and i not in self.apart):
                 own = [i for i, outer in above.items() if outer == whole]
                 others = [i for i in tops if i != whole]
                 is_end = len(others) >= _FEWEST and whole in {tops[0], tops[-1]}

@@ -68,13 +68,16 @@ class LongValues:
             if each.support.shown or each.support.is_said or self._may_be(each, counts, base)
         ]
         # What is asked of one sum may tell the others.
-        open_ = {e.dimension for e in found if not e.support.is_strong or is_near_chance(e)}
+        said = {*self.choices.total, *self.choices.apart}
+        unsaid = [e for e in found if not (e.support.is_said or e.total in said)]
+        open_ = {e.dimension for e in unsaid if not e.support.is_strong or is_near_chance(e)}
         for at, values in dimensions:
             if at not in open_ and at not in self.names.parents:
                 strong = {
                     values.index(each.total): [values.index(part) for part in each.parts]
                     for each in found
-                    if each.dimension == at and each.support.is_strong
+                    if each.dimension == at
+                    and (each.support.is_strong or each.total in self.choices.total)
                 }
                 found += self._groups(at, values, counts[0], base, strong)
         found = [replace(e, rivals=()) if e.dimension in places else e for e in found]

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from recon_cli.sources.read.choices import Choices, Question, flag
-from recon_cli.sources.read.evidence import CERTAIN_BITS, MARGIN_BITS, Support
+from recon_cli.sources.read.evidence import MARGIN_BITS, Support
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
@@ -225,10 +225,10 @@ def said_groups(
     asked = open_of(groups)
     if slack and sum(_bits(block, i, own, slack) for i, own in groups.items()) < _CUT_BITS:
         return {}
-    if {labels[i] for i in asked} & {*said.total}:
-        return {i: groups[i] for i in asked if labels[i] in said.total}
+    found = {i: groups[i] for i in asked if labels[i] in said.total}
+    asked = [i for i in asked if i not in found]
     if not asked:
-        return {}
+        return found
     sums = [f"{labels[i]} = {' + '.join(labels[part] for part in groups[i])}" for i in asked]
     answers = {
         "yes": " ".join(flag("sum", each) for each in sums),
@@ -242,7 +242,7 @@ def said_groups(
             answers,
         )
     )
-    return {}
+    return found
 
 
 def ask_groups_beside(
@@ -438,6 +438,7 @@ def _groups_under_whole(block: Intervals, slack: int) -> dict[int, tuple[int, ..
     That is the first row, or the last, in columns that are printed, and by no chance.
     """
     many = len(block.low)
+    least = MARGIN_BITS + np.log2(max(many, 1))
     order = list(range(many))
     for whole, own in ((0, order[1:]), (many - 1, order[:-1])):
         for way in (own, own[::-1]) if many <= _MOST_ROWS else ():
@@ -447,7 +448,7 @@ def _groups_under_whole(block: Intervals, slack: int) -> dict[int, tuple[int, ..
             lines = np.array([whole, *found], dtype=np.intp)
             told = block.take(lines, np.arange(block.low.shape[1]))
             support = support_of(told, np.full(block.low.shape[1], 2.0 * slack))
-            if not support.broken and support.shown and support.bits >= CERTAIN_BITS:
+            if not support.broken and support.shown and support.bits >= least:
                 return found
     return {}
 

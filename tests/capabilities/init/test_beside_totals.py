@@ -305,3 +305,42 @@ def test_letters_of_a_header_are_no_place(header: str) -> None:
     Path("a.csv").write_text(f"{header}\nAshby,20,9,11\nBirch,22,12,10\nAll,42,21,21\n")
     shown = recon("init", "a.csv", "--all-places", "--yes").stdout
     assert "3 rows of places" in " ".join(shown.split())
+
+
+AREAS = {
+    "England": "135,42,93",
+    "North": "93,26,67",
+    "Hull": "15,*,12",
+    "Leeds": "38,13,25",
+    "York": "40,*,*",
+    "Midlands": "42,16,26",
+    "Derby": "35,9,26",
+    "Leicester": "7,7,0",
+}
+
+
+def test_a_region_that_is_said_leaves_the_others_asked_about() -> None:
+    """After ``--total Midlands`` nothing was asked of *North*, and two counts that follow safe."""
+    ages = ("All", "Under 18", "18 and over")
+    rows = [
+        f"{area},{age},{count}"
+        for area, counts in AREAS.items()
+        for age, count in zip(ages, counts.split(","), strict=True)
+    ]
+    Path("a.csv").write_text("\n".join(["Area,Age,Count", *rows]) + "\n")
+    said = ["--all-places", "--place", "Area", "--total", "Midlands"]
+    assert "--sum 'North = Hull + Leeds + York'" in recon("init", "a.csv", *said, code=2).output
+    recon("init", "a.csv", *said, "--sum", "North = Hull + Leeds + York")
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert sorted(found.select("least", "greatest").rows()) == [(3, 3), (10, 10), (30, 30)]
+
+
+def test_a_place_that_is_no_total_leaves_the_last_one_asked_about() -> None:
+    Path("a.csv").write_text(
+        "District,All,Men,Women\nAbbot,25,19,6\nBelm,24,x,x\nCairn,13,x,x\nDore,49,38,x\n"
+        "Estate,111,x,x\n"
+    )
+    said = ["--all-places", "--total", "All", "--apart", "Dore"]
+    assert "--total Estate" in recon("init", "a.csv", *said, code=2).output
+    recon("init", "a.csv", *said, "--apart", "Estate")
