@@ -307,7 +307,7 @@ def test_letters_of_a_header_are_no_place(header: str) -> None:
     assert "3 rows of places" in " ".join(shown.split())
 
 
-AREAS = {
+OF_ENGLAND = {
     "England": "135,42,93",
     "North": "93,26,67",
     "Hull": "15,*,12",
@@ -324,7 +324,7 @@ def test_a_region_that_is_said_leaves_the_others_asked_about() -> None:
     ages = ("All", "Under 18", "18 and over")
     rows = [
         f"{area},{age},{count}"
-        for area, counts in AREAS.items()
+        for area, counts in OF_ENGLAND.items()
         for age, count in zip(ages, counts.split(","), strict=True)
     ]
     Path("a.csv").write_text("\n".join(["Area,Age,Count", *rows]) + "\n")
