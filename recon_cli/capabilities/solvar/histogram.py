@@ -185,8 +185,10 @@ def propagated_intervals(
         and ``upper``.
     """
     columns = columns or histogram_columns(release, tables, published.coverage)
-    # Bounds by counts alone hold beside printed statistics, too.
-    release = replace(release, statistics=())
+    if release.statistics:
+        # Bounds by counts alone hold beside these, too. Not without need: closed margins are kept
+        # of the release that a run has, not of one like it.
+        release = replace(release, statistics=())
     make = make_plan if published.is_exact else make_interval_plan
     plan = make(release, tables, published.coverage, histogram_masks(release, columns))
     counts = arrange_counts(plan, published)
