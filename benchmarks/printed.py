@@ -28,6 +28,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli import api, reconcheck
+from recon_cli.arrays import BoolArray
 from recon_cli.ask.quarantine import NO_QUARANTINE
 from recon_cli.ask.question import RegionData
 from recon_cli.capabilities.prove.question import ProofQuestion
@@ -290,28 +291,30 @@ def people_told(tiny: Tiny) -> Counter[str]:
     """Compare claims, intervals and solvar of a release with all its solutions."""
     given, known, place = tiny.publication(), solutions(tiny), RELEASE.geoid_column
     records = api.reconstruct(RELEASE, given).microdata
+    people = {ward: np.array([each[ward] for each in known]) for ward in known[0]}
     found = Counter({"reconstructed": 1, "false": int(not are_a_solution(records, known))})
     claimed = api.find_claims(RELEASE, given, records, absent=True, at_most=True)
     found["claims"] = claimed.claims.height
     for row in claimed.claims.iter_rows(named=True):
-        values = {number_like(row, each[row[place]]) for each in known}
-        least, most = min(values), max(values)
+        values = people[row[place]][:, cells_like(row)].sum(axis=1)
+        least, most = values.min(), values.max()
         found["false"] += row["count"] > least or (row["exact"] and most > row["count"])
         found["false"] += row["at_most"] is not None and row["at_most"] < most
     measured = api.measure_variability(RELEASE, given, records, mode="exact")
     for row in measured.intervals.iter_rows(named=True):
-        values = {number_like(row, each[row[place]]) for each in known}
-        is_exact = (row["lower"], row["upper"]) == (min(values), max(values))
+        values = people[row[place]][:, cells_like(row)].sum(axis=1)
+        least, most = values.min(), values.max()
+        is_exact = (row["lower"], row["upper"]) == (least, most)
         found.update({"intervals": 1, "exact intervals": is_exact})
-        found["false"] += row["lower"] > min(values) or row["upper"] < max(values)
+        found["false"] += row["lower"] > least or row["upper"] < most
         found["false"] += row["exact"] and not is_exact
     for row in measured.units.filter(pl.col("population") > 0).iter_rows(named=True):
         here = records.filter(pl.col(place) == row[place])
         if any(here[feature.name].null_count() for feature in RELEASE.features):
             continue  # nothing is printed that tells ages apart, of which solvar assumes any
         own = [sum(number_like(each, x) for each in here.iter_rows(named=True)) for x in UNIT_CELLS]
-        lost = [np.maximum(own - np.array(each[row[place]]), 0).sum() for each in known]
-        percent = 100 * max(lost) / sum(own)
+        lost = np.maximum(own - people[row[place]], 0).sum(axis=1)
+        percent = 100 * lost.max() / sum(own)
         found["solvar"] += 1
         found["false"] += row["solvar_upper_pct"] < percent - _ROUNDED
         found["false"] += row["solvar_pct"] > percent + _ROUNDED
@@ -331,16 +334,18 @@ def are_a_solution(records: pl.DataFrame, known: Sequence[Mapping[str, tuple[int
     )
 
 
+def cells_like(row: Mapping[str, Any]) -> BoolArray:
+    """Return which cells of a histogram have the values of a row; null is any."""
+    fit = np.ones(len(CELLS), dtype=np.bool_)
+    for at, feature in enumerate(RELEASE.features):
+        if row[feature.name] is not None:
+            fit &= CELLS[:, at] == feature.position[row[feature.name]]
+    return fit
+
+
 def number_like(row: Mapping[str, Any], people: Sequence[int]) -> int:
     """Return how many people of a histogram have the values of a row; null is any."""
-    wanted = [
-        None if row[feature.name] is None else feature.position[row[feature.name]]
-        for feature in RELEASE.features
-    ]
-    pairs = zip(people, CELLS.tolist(), strict=True)
-    return sum(
-        n for n, cell in pairs if all(w in (None, v) for w, v in zip(wanted, cell, strict=True))
-    )
+    return int(np.array(people)[cells_like(row)].sum())
 
 
 def main() -> None:

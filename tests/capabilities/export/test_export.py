@@ -142,12 +142,13 @@ def test_text_of_any_encoding_is_written_as_it_was_read(tmp_path: Path, encoding
 
 
 def test_a_workbook_with_macros_is_refused_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "pupils.xlsm"
-    shutil.copy(OFFICES / "wards.xlsx", path)
-    recon("init", path, "--to", tmp_path / "recon.yaml")
-    recon("ingest", "-c", tmp_path / "recon.yaml")
-    recon("audit", "-c", tmp_path / "recon.yaml")
-    refused = recon("export", "-c", tmp_path / "recon.yaml", "--to", tmp_path / "x", code=2).stderr
+    path, config = tmp_path / "pupils.xlsm", tmp_path / "recon.yaml"
+    rows = [["School", "All pupils", "Boys", "Girls"], ["Oak", 31, "*", "*"], ["Elm", 25, 11, 14]]
+    path.write_bytes(workbook_of({"Sex": WorkbookSheet([*rows, ["Total", 56, 25, 31]], [])}))
+    recon("init", path, "--to", config, "--yes")
+    recon("ingest", "-c", config)
+    recon("audit", "-c", config)
+    refused = recon("export", "-c", config, "--to", tmp_path / "x", code=2).stderr
     assert "only .xlsx workbooks are written; save it as one" in refused
     assert refused.count("\n") == 1
 
