@@ -19,7 +19,7 @@ from tests.support.command_line import recon
 #: One region, whose histogram is listed, and one whose is not.
 OFFICES = {"stars": SCHOOLS, "rounded": ROUNDED}
 #: Stage → units of its office: claims are found of 16 at a time.
-UNITS = {"solvar": 5, "claims": 20}
+UNITS = {"solvar": 5, "claims": 17}
 #: The writes after which it is ended.
 WRITES = 3
 PLACE = "geoid_unit"

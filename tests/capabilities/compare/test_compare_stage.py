@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import chdir
 from pathlib import Path
 
 import polars as pl
@@ -44,8 +45,8 @@ MORE = {
 }
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def furnish(folder: Path) -> None:
+    """Write a truth of thirty people, a release and strategies."""
     draw = random.Random(4)  # noqa: S311 - cases of a test
     place = [f"34021000{tract}00{block}" for tract in (1, 2) for block in (1001, 1002)]
     rows = [
@@ -54,13 +55,28 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     frame = pl.DataFrame(rows, schema=["geoid_block", "sex", "age"], orient="row")
     frame.with_columns(pik=pl.int_range(pl.len()).cast(pl.String)).write_parquet(
-        tmp_path / "truth.parquet"
+        folder / "truth.parquet"
     )
-    (tmp_path / "sexage.yaml").write_text(SCHEMA + ATTACK)
-    (tmp_path / "small.yaml").write_text(STRATEGY)
-    (tmp_path / "table.yaml").write_text(TABLE)
+    (folder / "sexage.yaml").write_text(SCHEMA + ATTACK)
+    (folder / "small.yaml").write_text(STRATEGY)
+    (folder / "table.yaml").write_text(TABLE)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    furnish(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a comparison that nobody disturbed."""
+    home = tmp_path_factory.mktemp("whole")
+    furnish(home)
+    with chdir(home):
+        recon("compare", "-c", config(home, "w", protections=PROTECTIONS), "--workers", "1", "-q")
+    return content(home / "w")
 
 
 def config(home: Path, work: str, **compare: object) -> Path:
@@ -144,9 +160,9 @@ def test_an_emptied_block_is_published_as_zeros(home: Path) -> None:
     assert table["unpublished"].to_list() == [0] * 4
 
 
-def test_a_killed_comparison_is_resumed_with_the_same_content(home: Path) -> None:
-    whole = config(home, "whole", protections=PROTECTIONS)
-    recon("compare", "-c", whole, "--workers", "1", "-q")
+def test_a_killed_comparison_is_resumed_with_the_same_content(
+    home: Path, whole: dict[str, bytes]
+) -> None:
     killed = config(home, "killed", protections=PROTECTIONS)
     command = [sys.executable, "-m", "recon_cli", "compare", "-c", killed, "-q"]
     process = subprocess.Popen([*map(str, command), "--workers", "2"])
@@ -160,7 +176,7 @@ def test_a_killed_comparison_is_resumed_with_the_same_content(home: Path) -> Non
     before = first.stat().st_mtime_ns
     recon("compare", "-c", killed, "--workers", "1", "-q")
     assert first.stat().st_mtime_ns == before
-    assert content(home / "killed") == content(home / "whole")
+    assert content(home / "killed") == whole
 
 
 def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) -> None:
@@ -177,7 +193,9 @@ def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) ->
     assert "<strong>swapped</strong>: failed: " in page
 
 
-def test_the_page_stands_with_the_first_protection_and_fills(home: Path) -> None:
+def test_the_page_stands_with_the_first_protection_and_fills(
+    home: Path, whole: dict[str, bytes]
+) -> None:
     path = config(home, "growing", protections=PROTECTIONS)
     command = [sys.executable, "-m", "recon_cli", "compare", "-c", path, "-q", "--workers", "1"]
     process = subprocess.Popen([*map(str, command)])
@@ -190,9 +208,7 @@ def test_the_page_stands_with_the_first_protection_and_fills(home: Path) -> None
     assert "<strong>keys</strong>: not done yet" in page.read_text()
     recon("compare", "-c", path, "--workers", "1", "-q")
     assert "not done yet" not in page.read_text()
-    whole = config(home, "whole", protections=PROTECTIONS)
-    recon("compare", "-c", whole, "--workers", "1", "-q")
-    assert content(home / "growing") == content(home / "whole")
+    assert content(home / "growing") == whole
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,11 @@ def test_text_of_any_encoding_is_written_as_it_was_read(tmp_path: Path, encoding
 
 def test_a_workbook_with_macros_is_refused_in_one_line(tmp_path: Path) -> None:
     path, config = tmp_path / "pupils.xlsm", tmp_path / "recon.yaml"
-    rows = [["School", "All pupils", "Boys", "Girls"], ["Oak", 31, "*", "*"], ["Elm", 25, 11, 14]]
-    path.write_bytes(workbook_of({"Sex": WorkbookSheet([*rows, ["Total", 56, 25, 31]], [])}))
+    rows: list[list[object]] = [
+        ["School", "All pupils", "Boys", "Girls"],
+        *(["Oak", 31, "*", "*"], ["Elm", 25, 11, 14], ["Total", 56, 25, 31]),
+    ]
+    path.write_bytes(workbook_of({"Sex": WorkbookSheet(rows, [])}))
     recon("init", path, "--to", config, "--yes")
     recon("ingest", "-c", config)
     recon("audit", "-c", config)
