@@ -207,10 +207,11 @@ class _List:
         for tops in groups.values() if numbers.low.shape[1] else ():
             for whole in (i for i in tops if len(tops) > 1 and i not in self.apart):
                 own = [i for i, outer in above.items() if outer == whole]
-                others = [i for i in tops if i != whole]
+                # What is said to be beside others is no further part of one that has parts.
+                others = [i for i in tops if i != whole and not (own and i in self.apart)]
                 is_end = len(others) >= _FEWEST and whole in {tops[0], tops[-1]}
                 told = _FEWEST_TOLD * numbers.known[others].sum(axis=0) >= len(others)
-                is_told = (told & numbers.known[whole]).any() and (own or is_end)
+                is_told = (told & numbers.known[whole]).any() and bool(others if own else is_end)
                 if is_told and fits(numbers, whole, [*own, *others], self.base):
                     yield Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
                     break
