@@ -71,7 +71,7 @@ def clique_ends(
     follow: Follow,
     searches: Searches,
     among: pl.DataFrame | None = None,
-    is_whole: bool = True,
+    with_ends: bool = True,
     sizes: tuple[int, int] | None = None,
 ) -> tuple[pl.DataFrame, CountEnds, BoolArray] | None:
     """Find the bounds of all counts of a batch of whole regions that are published as intervals.
@@ -80,7 +80,7 @@ def clique_ends(
         form: Narrow cliques of the plan.
         effort: Deterministic seconds for each region.
         among: Columns ``geoid, table, cell``: only these; None for all.
-        is_whole: Whether all ends are wanted; else only which counts are settled.
+        with_ends: Whether all ends are wanted; else only which counts are settled.
         sizes: Least and greatest count that matters; None for any.
 
     Returns:
@@ -113,7 +113,7 @@ def clique_ends(
                 return None
             known = solved.values
         solution[part.columns] = known
-        search = partial(find_ends, keeper=keeper) if is_whole else find_settled
+        search = partial(find_ends, keeper=keeper) if with_ends else find_settled
         search = partial(search, is_endless=endless[part.columns])
         found.append((part, partial(search, part.program, known=known, levels=blocks, effort=own)))
     value = rows @ solution

@@ -37,13 +37,13 @@ def joint_ends(
     *,
     among: pl.DataFrame | None,
     follow: Follow,
-    is_whole: bool = True,
+    with_ends: bool = True,
 ) -> tuple[pl.DataFrame, CountEnds]:
     """Return the counts of the regions that are not excluded, and their bounds.
 
     Args:
         among: Columns ``geoid, table, cell``: only these; None for all.
-        is_whole: Whether all ends are wanted; else only which counts are settled.
+        with_ends: Whether all ends are wanted; else only which counts are settled.
     """
     solved = solutions[0]
     system = solved.system
@@ -72,7 +72,7 @@ def joint_ends(
             known = solved.columns[component.columns]
             whole = find_ends if system.joined is None else find_all_ends
             find = partial(
-                whole if is_whole else find_settled, component.program, known=known, effort=effort
+                whole if with_ends else find_settled, component.program, known=known, effort=effort
             )
             is_large = len(component.columns) > _PACK
             if is_large and on_ends is None:

@@ -103,13 +103,13 @@ class Asked:
 
     Attributes:
         among: Columns ``geoid, table, cell``: only these; None for all.
-        ends: Whether their intervals are; else only which of them are recovered, which is quicker.
+        with_ends: Whether their intervals are; else, which is quicker, only which are recovered.
         sizes: Least and greatest count that matters: of those among which a solution is known with
             another one nothing more is computed. None for any.
     """
 
     among: pl.DataFrame | None = None
-    ends: bool = True
+    with_ends: bool = True
     sizes: tuple[int, int] | None = None
 
 
@@ -223,7 +223,7 @@ class _Partition:
                 follow=partial(self._keep, number, progress),
                 searches=partial(self._search, number),
                 among=self.asked.among,
-                is_whole=self.asked.ends,
+                with_ends=self.asked.with_ends,
                 sizes=self.asked.sizes,
             )
             if found is not None:
@@ -362,7 +362,7 @@ class _Partition:
             watched,
             among=among,
             follow=follow,
-            is_whole=left is not None or self.asked.ends,
+            with_ends=left is not None or self.asked.with_ends,
         )
 
     def _between(

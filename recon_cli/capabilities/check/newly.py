@@ -113,7 +113,7 @@ def new_counts(now: Evidence, before: Before, sizes: tuple[int, int]) -> Iterato
         among = among.join(audited.filter(is_known), on=_PEOPLE, how="anti").select(CELL)
         rows = AUDIT_ROWS.to_frame()
         if among.height:
-            tables, asked = now.release.tables, Asked(among, ends=False, sizes=sizes)
+            tables, asked = now.release.tables, Asked(among, with_ends=False, sizes=sizes)
             rows = audit_counts(now.release, published, tables, before.options, asked)
         part = NewCounts(
             now.release,
@@ -200,7 +200,7 @@ def _before(
     whole = with_left_out(release, stripped, {str(level): own for level, own in asked.items()})
     options = before.options.model_copy(update={"ask": ()})
     found = audit_counts(
-        release, whole, release.tables, options, Asked(left.select(CELL), ends=False)
+        release, whole, release.tables, options, Asked(left.select(CELL), with_ends=False)
     )
     return pl.concat([known, found.select(*CELL, before="status")])
 

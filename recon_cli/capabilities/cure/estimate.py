@@ -202,7 +202,7 @@ class Cure:
         return self._audited(stated(self.release, self.published, rows, protection))
 
     def _audited(self, published: Publication) -> Found:
-        asked = Asked(ends=False)
+        asked = Asked(with_ends=False)
         rows = audit_counts(self.release, published, self.tables, self.options, asked)
         status = rows["status"]
         return Found(

@@ -61,7 +61,7 @@ from recon_cli.sources.formats.count_sheet import COLUMNS
 from recon_cli.sources.formats.row_blocks import ask_above
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.vocabulary import is_total
-from recon_cli.sources.read.choices import EACH_SOME_OF_NEXT, Question, flag
+from recon_cli.sources.read.choices import Question, each_some_of_next, flag
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
 from recon_cli.sources.read.parentheses import NUMBERS
@@ -486,9 +486,7 @@ class _Drafter:
             words = [f"{total} = {' + '.join(parts)}" for total, *parts in said]
             answers[" and ".join(words)] = " ".join(flag("sum", each) for each in words)
         if structure.chain:
-            steps = itertools.pairwise(headers[i] for i in structure.chain)
-            each = flag("sum", *(f"{more} = {less} + ..." for less, more in steps))
-            answers[EACH_SOME_OF_NEXT] = each
+            answers |= each_some_of_next([headers[i] for i in structure.chain])
         if structure.peers:
             peers = [headers[i] for i in structure.peers]
             own = "both" if len(peers) == 2 else f"all {len(peers)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -119,10 +120,6 @@ class Choices:
 NO_CHOICES: Final = Choices()
 
 
-#: An answer about columns of which each is nowhere more than the next: quarters to date, say.
-EACH_SOME_OF_NEXT: Final = "each counts some of the next"
-
-
 @dataclass(frozen=True)
 class Question:
     """Something that the numbers leave open.
@@ -160,6 +157,18 @@ def flag(name: str, *values: str) -> str:
         --count Girls --count 'Pupils'"'"' parents'
     """
     return " ".join(f"--{name} {shlex.quote(value)}" for value in values)
+
+
+def each_some_of_next(names: Sequence[str]) -> dict[str, str]:
+    """Return the answer that each line counts some of the next, as quarters to date do.
+
+    Example:
+        >>> each_some_of_next(["Q1", "Q1-Q2", "Year"])
+        {'each counts some of the next': "--sum 'Q1-Q2 = Q1 + ...' --sum 'Year = Q1-Q2 + ...'"}
+    """
+    steps = itertools.pairwise(names)
+    sums = flag("sum", *(f"{more} = {less} + ..." for less, more in steps))
+    return {"each counts some of the next": sums}
 
 
 def ask_ways(whole: str, ways: Iterable[Sequence[str]], columns: tuple[int, ...] = ()) -> Question:

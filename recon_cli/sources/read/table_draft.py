@@ -19,12 +19,12 @@ from recon_cli.sources.formats.row_blocks import ask_above
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.chance import doubt_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import (
-    EACH_SOME_OF_NEXT,
     Choices,
     Question,
     ask_ways,
     column_names,
     columns_named,
+    each_some_of_next,
     flag,
 )
 from recon_cli.sources.read.crossed import ValueSum
@@ -476,16 +476,11 @@ class TableDraft:
         possible = [(body[i], [body[p] for p in own]) for way in ways for i, own in way.items()]
         for column in guessed:
             text = dict(zip(body, self.grid.texts[body, column], strict=True))
-
-            def is_across(total: int, parts: Sequence[int], text: Mapping[int, str]) -> bool:
-                groups = {text[row] for row in parts}
-                return len(groups) == 1 and not groups & {text[total], rows.get(total)}
-
-            across = sum(is_across(total, parts, text) for total, parts in strong.items())
+            across = sum(_is_across(*each, text, rows) for each in strong.items())
             within = sum(
                 {text[row] for row in parts} == {text[total]} for total, parts in strong.items()
             )
-            may_be = next((each for each in possible if is_across(*each, text)), None)
+            may_be = next((each for each in possible if _is_across(*each, text, rows)), None)
             if across > max(within, 1):
                 found.add(column)
             elif not within and may_be is not None:
@@ -1033,12 +1028,9 @@ class TableDraft:
     def _chain(self, run: Sequence[int]) -> dict[str, str]:
         """Return the answer that each column counts some of the next, if none is ever more."""
         for own in (run, run[::-1]):
-            steps = list(itertools.pairwise(own))
+            steps = itertools.pairwise(own)
             if all(self._is_most(more, (less, more)) for less, more in steps):
-                sums = (
-                    f"{self._header(more)} = {self._header(less)} + ..." for less, more in steps
-                )
-                return {EACH_SOME_OF_NEXT: flag("sum", *sums)}
+                return each_some_of_next([self._header(at) for at in own])
         return {}
 
     def _same_as(self, at: int) -> int | None:
@@ -1125,6 +1117,14 @@ class TableDraft:
                 )
             )
         return counts, tuple(at for at in relations.columns if at not in counts)
+
+
+def _is_across(
+    total: int, parts: Sequence[int], kinds: Mapping[int, str], names: Mapping[int, str]
+) -> bool:
+    """Test whether parts are of one kind, which is neither that of their total nor its name."""
+    groups = {kinds[row] for row in parts}
+    return len(groups) == 1 and not groups & {kinds[total], names.get(total)}
 
 
 def _has_further_part(block: Intervals, slip: Slip) -> bool:
