@@ -405,8 +405,9 @@ def _sheet_tables(
                 require_each_once(table)
             roles = count_sheet(sheet, table)
             told = survey(roles)
+            codes = {str(int(code)) for code in table.relations.codes}
             _refuse_odd(roles, told, table)
-            asked = (*table.questions, *_odd_words(roles, told, choices.withheld))
+            asked = (*table.questions, *_odd_words(roles, told, (*choices.withheld, *codes)))
             tables[at] = replace(table, questions=asked)
             found.append(
                 TableFile(path, document, SHEET, roles, told, tables[at], number=table.number)
@@ -431,7 +432,8 @@ def _odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterat
     """
     for each in roles.counts:
         for odd in told.odd.get(each.at, ()):
-            if odd.is_number or odd.text in said or odd.times > 2:
+            is_code = odd.is_number and not odd.text[0].isdigit()  # (9), n5; but 3x1 is a misprint
+            if is_code or odd.text in said or odd.times > 2:
                 continue
             if not looks_like_marker(odd.text):
                 where = roles.sheet.where(odd.row, each.column, each.header)

@@ -33,6 +33,14 @@ def test_a_word_is_answered_without_all_other_questions(said: tuple[str, str]) -
     recon("init", "a.csv", *COUNTED, *said)
 
 
+def test_a_misprint_is_no_mark_of_what_is_withheld() -> None:
+    """*3x1* is 31, or a count that is not published; it was taken for that, safe or not."""
+    Path("a.csv").write_text("Area,All,Men,Women\nAsh,3x1,17,14\nElm,25,13,12\nOak,40,21,19\n")
+    told = recon("init", "a.csv", code=2).output
+    assert "row 2, column All: '3x1' is no number" in told
+    recon("init", "a.csv", "--withheld", "3x1")
+
+
 def test_numbers_as_they_stand() -> None:
     Path("a.csv").write_text(
         "Persons in thousands,,,\nArea,Total,Men,Women\nAsh,31,17,14\nElm,25,13,12\nOak,40,21,19\n"
