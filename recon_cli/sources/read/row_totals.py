@@ -435,7 +435,8 @@ def _groups(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
 def _groups_under_whole(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
     """Return totals that cut a list, some shown by no column, where one row adds up to them.
 
-    That is the first row, or the last, in columns that are printed, and by no chance.
+    That is the first row, or the last: in columns that are printed, by no chance; or it is more
+    than each of the others, less than all of them, and no number forbids it.
     """
     many = len(block.low)
     least = MARGIN_BITS + np.log2(max(many, 1))
@@ -448,7 +449,11 @@ def _groups_under_whole(block: Intervals, slack: int) -> dict[int, tuple[int, ..
             lines = np.array([whole, *found], dtype=np.intp)
             told = block.take(lines, np.arange(block.low.shape[1]))
             support = support_of(told, np.full(block.low.shape[1], 2.0 * slack))
-            if not support.broken and support.shown and support.bits >= least:
+            rest = np.setdiff1d(order, [whole])
+            is_more = (block.low[rest] <= block.high[whole]).all()
+            is_part = (block.low[rest].sum(axis=0) > block.high[whole]).any()
+            is_shown = support.shown and support.bits >= least
+            if not support.broken and (is_shown or (is_more and is_part)):
                 return found
     return {}
 
@@ -462,8 +467,10 @@ def _cut(
         fewest: Columns at least that show each sum.
     """
     low, high = block.low[order], block.high[order]
-    # From the last row to the first: how many parts each has so that all behind it are cut, too.
+    # From the last row to the first: how many parts each has so that all behind it are cut, too,
+    # into as many groups as can be.
     sizes: dict[int, int] = {len(order): 0}
+    groups: dict[int, int] = {len(order): 0}
     for first in range(len(order) - 1, -1, -1):
         least, most = np.zeros(low.shape[1]), np.zeros(low.shape[1])
         for many, at in enumerate(range(first + 1, len(order)), start=1):
@@ -473,8 +480,9 @@ def _cut(
                 break
             shown = (least == most) & (least > 0) & (low[first] == high[first])
             fits = (most >= low[first] - off).all() and shown.sum() >= fewest
-            if many >= _FEWEST_PARTS and fits and first + many + 1 in sizes:
-                sizes[first] = many
+            behind = groups.get(first + many + 1, -1)
+            if many >= _FEWEST_PARTS and fits and behind + 1 >= groups.get(first, 1):
+                sizes[first], groups[first] = many, behind + 1
     found: dict[int, tuple[int, ...]] = {}
     first = 0
     while first in sizes and first < len(order):

@@ -344,3 +344,25 @@ def test_a_place_that_is_no_total_leaves_the_last_one_asked_about() -> None:
     said = ["--all-places", "--total", "All", "--apart", "Dore"]
     assert "--total Estate" in recon("init", "a.csv", *said, code=2).output
     recon("init", "a.csv", *said, "--apart", "Estate")
+
+
+@pytest.mark.parametrize("is_leveled", [False, True])
+def test_regions_that_no_column_shows_are_asked_about(*, is_leveled: bool) -> None:
+    """A star in each region left no column that shows a sum: thirteen counts were safe, unasked."""
+    areas = [("Country", "England,52,16,36"), ("Region", "North,35,10,25"), ("LA", "Hull,18,*,*")]
+    areas += [("LA", "York,*,*,*"), ("Region", "Midlands,*,*,*"), ("LA", "Derby,*,*,*")]
+    areas.append(("LA", "Leicester,9,*,*"))
+    rows = ["Level,Area,All,Under 18,18 and over", *(f"{level},{row}" for level, row in areas)]
+    rows = rows if is_leveled else [row.partition(",")[2] for row in rows]
+    Path("a.csv").write_text("\n".join(rows) + "\n")
+    kind = ("--leave-out", "Level") if is_leveled else ()
+    if is_leveled:
+        assert "of what kind they are?" in recon("init", "a.csv", code=2).output
+    told = recon("init", "a.csv", "--all-places", *kind, code=2).output
+    sums = ("--sum", "North = Hull + York", "--sum", "Midlands = Derby + Leicester")
+    assert " ".join(f"'{word}'" if " " in word else word for word in sums) in told
+    recon("init", "a.csv", "--all-places", *kind, *sums, "--total", "England")
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    known = found.filter(status="recovered")["least"].sort().to_list()
+    assert known == [6, 8, 11, 17, 17]
