@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recon_cli.capabilities.init.proposal.proposal import Proposal, propose
+from recon_cli.capabilities.init.proposal.relations import Axis
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.numbers import ENGLISH
-from recon_cli.sources.read.reading import Reading
-from recon_cli.sources.read.relations import Axis
 from recon_cli.sources.read.roles import Role
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
@@ -48,7 +48,7 @@ def labelled_sheets(path: Path) -> Iterator[tuple[Sheet, NDArray[np.object_]]]:
             yield sheet_of_rows(f"{own['file_name']} {own['table_id']}", rows), labels
 
 
-def _totals(reading: Reading) -> NDArray[np.bool_]:
+def _totals(reading: Proposal) -> NDArray[np.bool_]:
     """Return the cells that a sum of the reading has as its total."""
     found = np.zeros(reading.grid.shape, dtype=bool)
     for table in reading.tables:
@@ -71,7 +71,7 @@ def measure(path: Path) -> dict[str, float]:
     for sheet, labels in labelled_sheets(path):
         start = time.perf_counter()
         try:
-            reading = Reading.of(sheet)
+            reading = propose(sheet)
         except SourceError:
             found["refused"] += 1
             continue

@@ -50,28 +50,6 @@ def test_a_flagged_zero_is_no_zero(tmp_path: Path) -> None:
     assert [row[-1] for row in _rows(path)] == ["40", "S", "7", "S"]
 
 
-@pytest.mark.parametrize(("mark", "zero"), [("-", "0"), ("*", "*")])
-def test_a_dash_that_every_sum_shows_to_be_nobody_is_zero(
-    tmp_path: Path, mark: str, zero: str
-) -> None:
-    path = tmp_path / "wards.csv"
-    lines = [f"W{n},{n},{n},{mark}" if n % 2 else f"W{n},{2 * n},{n},{n}" for n in range(11, 17)]
-    path.write_text("\n".join(["Ward,Total,Men,Women", *lines, ""]))
-    assert [row[-1] for row in _rows(path)][:2] == [zero, "12"]
-
-
-def test_rows_of_percentages_are_no_counts(tmp_path: Path) -> None:
-    path = tmp_path / "arrests.csv"
-    lines = ["Offense,Total,Under 18,18 and over", "TOTAL,201,51,150", "Percent,100.0,25.4,74.6"]
-    lines += ["Theft,120,30,90", "Fraud,81,21,60"]
-    path.write_text("\n".join([*lines, ""]))
-    assert [row[0] for row in _rows(path, FileMapping(place="Offense"))] == [
-        "TOTAL",
-        "Theft",
-        "Fraud",
-    ]
-
-
 @pytest.mark.parametrize("blank", [False, True])
 def test_a_long_table_is_replayed_from_its_first_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank: bool
@@ -106,12 +84,3 @@ def test_a_flag_far_below_takes_its_zero_back(
     said = FileMapping(place="Ward", labels={"columns": {"Count": {}}, "Sex": sexes})
     monkeypatch.setattr(sheet, "_MOST_REPLAYED", 60)
     assert [row[-1] for row in _rows(path, said)][-6:] == ["S"] * 6
-
-
-def test_a_star_over_stars_is_not_nobody(tmp_path: Path) -> None:
-    """Where a total and its parts are withheld together, nothing says that they are zero."""
-    path = tmp_path / "wards.csv"
-    lines = [f"W{n},{9 * n + 1},{4 * n},{5 * n + 1}" for n in range(3, 8)]
-    lines += [f"V{n},*,*,*" for n in range(6)]
-    path.write_text("\n".join(["Ward,Total,Men,Women", *lines, ""]))
-    assert [row[1:] for row in _rows(path)][-6:] == [("*", "*", "*")] * 6

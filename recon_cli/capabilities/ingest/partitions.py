@@ -81,7 +81,7 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
 def _reading(release: Release, config: Ingest, opened: sources.OpenedSource) -> bytes:
     """Render the page that shows each sheet as it was read."""
     with undisturbed():
-        from recon_cli.capabilities.ingest.reading_page import reading_page, replayed_sheets
+        from recon_cli.capabilities.init.reading_page import reading_page, replayed_sheets
 
     sheets = replayed_sheets(config.paths, file_mapping(config))
     unread = [each for each in opened.left_out if not each.column]

@@ -9,15 +9,15 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.init.proposal.proposal import Proposal
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.relations import Axis, Relation
 from recon_cli.plurals import counted
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import CountSheet
 from recon_cli.sources.formats.count_sheet import cell_text
 from recon_cli.sources.read.choices import Question, flag
-from recon_cli.sources.read.reading import Reading
-from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF
-from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tabular import hidden_lines
 
@@ -66,7 +66,7 @@ def of_flagged(name: str, sheet: CountSheet) -> Iterator[str]:
         )
 
 
-def of_unstated(beside: Iterable[str], readings: Iterable[Reading]) -> Iterator[str]:
+def of_unstated(beside: Iterable[str], readings: Iterable[Proposal]) -> Iterator[str]:
     """Say that totals may have people of whom a value is not known, where a note speaks of some.
 
     Not so where a column or row counts them.
@@ -118,7 +118,7 @@ def in_thousands(beside: Iterable[str]) -> Iterator[Question]:
             return
 
 
-def added_up(readings: Iterable[Reading], said: Collection[str] = ()) -> Question | None:
+def added_up(readings: Iterable[Proposal], said: Collection[str] = ()) -> Question | None:
     """Ask how totals were made that rounded numbers add up to exactly; None if none do.
 
     Of counts that are each rounded by itself a total is off in most rows. Rounded together they add
@@ -152,7 +152,7 @@ def added_up(readings: Iterable[Reading], said: Collection[str] = ()) -> Questio
     )
 
 
-def _exactness(table: TableReading, each: Relation) -> float:
+def _exactness(table: ProposedTable, each: Relation) -> float:
     """Measure how unlikely it is that a sum of rounded numbers is never off, in bits; 0 if it is.
 
     The error of each rounding at random has the variance (b² − 1)/6, that of their sum is about

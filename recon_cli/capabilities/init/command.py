@@ -11,7 +11,6 @@ from typing import Any, get_args
 import click
 import polars as pl
 
-from recon_cli.capabilities.ingest.reading_page import reading_page
 from recon_cli.capabilities.init.declared import Declared, Rounding
 from recon_cli.capabilities.init.document import (
     compose,
@@ -24,6 +23,7 @@ from recon_cli.capabilities.init.document import (
     schema_file,
 )
 from recon_cli.capabilities.init.questions import Said, choose, is_terminal, list_questions
+from recon_cli.capabilities.init.reading_page import reading_page
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
 from recon_cli.capabilities.init.statistic_words import told_statistics
 from recon_cli.config import DEFAULT_FILE
@@ -33,8 +33,7 @@ from recon_cli.coverage import count_left_out
 from recon_cli.errors import ConfigError
 from recon_cli.plurals import counted
 from recon_cli.sources.formats.row_blocks import KIND, PLACE
-from recon_cli.sources.read.choices import Question
-from recon_cli.sources.read.parentheses import NUMBERS, WITHHELD
+from recon_cli.sources.read.choices import NUMBERS, WITHHELD, Question
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 

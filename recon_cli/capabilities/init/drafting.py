@@ -28,6 +28,11 @@ from recon_cli.capabilities.init.long_places import add_long_places, codes_of_pl
 from recon_cli.capabilities.init.names import levels_of
 from recon_cli.capabilities.init.place_parents import PlaceSum, fits
 from recon_cli.capabilities.init.place_tree import PlaceTree
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable, said_texts
+from recon_cli.capabilities.init.proposal.relations import Axis, Relation
+from recon_cli.capabilities.init.proposal.said_sums import open_sum_error, open_sums
+from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
 from recon_cli.capabilities.init.sheet_places import add_sheet_places
 from recon_cli.capabilities.init.statistic_columns import StatisticColumns
@@ -62,15 +67,9 @@ from recon_cli.sources.formats.row_blocks import ask_above
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, each_some_of_next, flag
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.numbers import GERMAN
-from recon_cli.sources.read.parentheses import NUMBERS
-from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.said_sums import open_sum_error, open_sums
-from recon_cli.sources.read.sums import support_of
-from recon_cli.sources.read.table_reading import NAMELESS, ONE_PLACE, TableReading
+from recon_cli.sources.read.table_reading import NAMELESS, ONE_PLACE
 
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
@@ -277,21 +276,9 @@ class _Drafter:
             mapping["tables"] = dict(self.table_of)
         if self.leave_out:
             mapping["columns"] = dict.fromkeys(self.leave_out)
-        return mapping | self._texts()
-
-    def _texts(self) -> dict[str, object]:
-        """Tell what texts stand for, and what is between groups of digits."""
-        mapping: dict[str, object] = {}
-        grids = [part.table.grid for part in self.parts if part.is_sheet]
-        if any(grid.convention == GERMAN for grid in grids):
-            mapping["thousands"] = "."
-        elif any(grid.alternatives for grid in grids):
-            mapping["thousands"] = ","
-        if any(grid.in_parentheses for grid in grids):
-            mapping["parentheses"] = NUMBERS
-        if zeros := sorted(set().union(*(part.table.grid.zeros for part in self.parts))):
-            mapping["zeros"] = zeros
-        return mapping
+        sheets = [part.table for part in self.parts if part.is_sheet]
+        others = [part.table for part in self.parts if not part.is_sheet]
+        return mapping | said_texts(sheets, others)
 
     def _add_statistics(self) -> None:
         """Add the tables of means, medians, minima and maxima that the sheets print."""
@@ -838,7 +825,7 @@ def _named(structure: Structure, header: str) -> Structure:
     return replace(structure, features=features)
 
 
-def _have_same_rows(one: TableReading, other: TableReading) -> bool:
+def _have_same_rows(one: ProposedTable, other: ProposedTable) -> bool:
     """Test whether two tables have the same rows; where each is of a place, most of them."""
     if one.sheet_place is None or other.sheet_place is None:
         return one.rows == other.rows

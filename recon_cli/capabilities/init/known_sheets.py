@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from recon_cli.capabilities.init.lines import Part
+from recon_cli.capabilities.init.proposal.proposal import propose
 from recon_cli.capabilities.init.survey import counted_rows, texts_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
@@ -15,7 +16,6 @@ from recon_cli.sources.formats.sheet import (
 )
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, column_names
 from recon_cli.sources.read.grid import MOST_CELLS
-from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
 
@@ -35,7 +35,7 @@ def part_of(file: TableFile) -> Part:
             number=file.number,
         )
     sheet, choices, called = plain_sheet(file.sheet, file.said)
-    (table, *_) = Reading.of(sheet, choices).tables
+    (table, *_) = propose(sheet, choices).tables
     published = file.sheet.counts[0].table or ""
     return Part(
         file.path,

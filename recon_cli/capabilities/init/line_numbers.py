@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import FloatArray
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Relation
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import Relation
 
 #: Lines whose numbers agree by a smaller chance than one in two to this power are one.
 FEWEST_BITS: Final = 10.0

@@ -10,18 +10,23 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.init.proposal.evidence import (
+    CERTAIN_BITS,
+    MARGIN_BITS,
+    STRONG_POSITIONS,
+    Sum,
+)
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.relations import Axis, Relation, intervals_of, sums_of
+from recon_cli.capabilities.init.proposal.said_sums import open_sums
+from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
 from recon_cli.capabilities.init.structure import Said, Structure
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.read.choices import Question, columns_named, flag
-from recon_cli.sources.read.evidence import CERTAIN_BITS, MARGIN_BITS, STRONG_POSITIONS, Sum
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Relation, intervals_of, sums_of
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.said_sums import open_sums
-from recon_cli.sources.read.sums import find_sums, support_of
-from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 
 #: Of more lines, those that are parts in their own table are not looked at across tables.
@@ -44,7 +49,7 @@ class Part:
 
     path: Path
     document: Document
-    table: TableReading
+    table: ProposedTable
     levels: tuple[str, ...]
     called: Mapping[str, str]
     is_sheet: bool
@@ -346,7 +351,7 @@ def _once(sums: Sequence[Relation]) -> list[Relation]:
     return list({(each.line, each.of): each for each in sums}.values())
 
 
-def column_sums(table: TableReading, at: Mapping[int, int]) -> list[Relation]:
+def column_sums(table: ProposedTable, at: Mapping[int, int]) -> list[Relation]:
     """Return the sums of a table's columns that numbers show, or somebody says.
 
     Args:
@@ -366,7 +371,7 @@ def moved(each: Relation, at: Mapping[int, int]) -> Relation:
     return replace(each, line=at[each.line], of=tuple(at[part] for part in each.of), rivals=())
 
 
-def subsets_of(table: TableReading, at: Mapping[int, int]) -> dict[int, int]:
+def subsets_of(table: ProposedTable, at: Mapping[int, int]) -> dict[int, int]:
     """Return each line that is a percentage's count → the line that is its hundred per cent."""
     found: dict[int, int] = {}
     for each in table.relations.ratios(Axis.COLUMNS):

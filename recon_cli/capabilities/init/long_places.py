@@ -11,10 +11,11 @@ import numpy as np
 from recon_cli.capabilities.init.lines import Part
 from recon_cli.capabilities.init.place_parents import PlaceSum, fits
 from recon_cli.capabilities.init.place_tree import PlaceTree
-from recon_cli.sources.read.crossed import numbers_by_line, numbers_of_rows
-from recon_cli.sources.read.intervals import Intervals
+from recon_cli.capabilities.init.proposal.crossed import numbers_by_line, numbers_of_rows
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.sources.read.row_labels import Path as Words
-from recon_cli.sources.read.table_reading import NAMELESS, TableReading
+from recon_cli.sources.read.table_reading import NAMELESS
 
 #: Parts of a total of places.
 _FEWEST_PLACES: Final = 2
@@ -64,7 +65,7 @@ def add_long_places(places: PlaceTree, part: Part) -> None:
 
 
 def _nameless_total(
-    table: TableReading, paths: Sequence[Words], numbers: Intervals
+    table: ProposedTable, paths: Sequence[Words], numbers: Intervals
 ) -> PlaceSum | None:
     """Return the rows without any place as those of all, where a column says what places are of.
 
@@ -83,7 +84,7 @@ def _nameless_total(
     return PlaceSum(whole, tuple(parts)) if is_it else None
 
 
-def _numbers_of_places(table: TableReading, places: Sequence[int]) -> Intervals:
+def _numbers_of_places(table: ProposedTable, places: Sequence[int]) -> Intervals:
     """Return the counts of a table with a row a count: places by combinations of all else.
 
     Args:

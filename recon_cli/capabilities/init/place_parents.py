@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.sources.read.evidence import CERTAIN_BITS
-from recon_cli.sources.read.intervals import Intervals
+from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
+from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.sources.read.row_labels import is_called_total
 
 #: Words that name a place, outermost first; none for all places together.

@@ -18,6 +18,8 @@ from recon_cli.capabilities.init.drafting import draft, geoids_of
 from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.names import slug
 from recon_cli.capabilities.init.notes import noted_rule
+from recon_cli.capabilities.init.proposal.proposal import Proposal
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable, said_texts
 from recon_cli.capabilities.init.sheet_places import sums_of_sheets
 from recon_cli.capabilities.init.state_header import summarise
 from recon_cli.capabilities.init.survey import Survey, rounding_base, survey_rows
@@ -42,8 +44,6 @@ from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
-from recon_cli.sources.read.reading import Reading
-from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import sheets_left_out
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker
@@ -108,7 +108,7 @@ class RecognisedFiles:
     draft: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
-    readings: tuple[tuple[str, Reading], ...] = ()
+    readings: tuple[tuple[str, Proposal], ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     unread: tuple[LeftOut, ...] = ()
     beside: tuple[str, ...] = ()
@@ -463,6 +463,8 @@ def _tables(
         opened = open_table_files(paths, said, replace(choices, sums=sums))
     found = _tables_of(opened.files, names, choices, named=named)
     mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
+    if found.draft is None:
+        mapping = _as_read(opened.files, mapping)
     if said.where:
         chosen = {header: list(values) for header, values in said.where.items()}
         mapping["where"] = {**_periods(found.mapping), **chosen}
@@ -476,6 +478,17 @@ def _tables(
         readings=_with_printed(opened.readings, found.mapping),
         beside=opened.beside,
     )
+
+
+def _as_read(files: Sequence[TableFile], mapping: Mapping[str, object]) -> dict[str, object]:
+    """Return a mapping of sheets with what their numbers tell, which are not asked again."""
+    tables = [file.table for file in files if file.table is not None]
+    counts = {table.header(at) for table in tables for at in table.counts}
+    columns = {table.header(at) for table in tables for at in table.statistics} - counts
+    unused = dict.fromkeys(sorted({*columns, *(row for t in tables for row, _ in t.left_rows)}))
+    said = mapping.get("columns", {})
+    left_out = {"columns": {**unused, **(said if isinstance(said, Mapping) else {})}}
+    return {**said_texts(tables), **mapping, **(left_out if unused else {})}
 
 
 def _left_out(files: Sequence[TableFile], mapping: Mapping[str, object]) -> Iterator[LeftOut]:
@@ -499,12 +512,12 @@ def _printed(mapping: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _with_printed(
-    readings: Sequence[tuple[str, Reading]], mapping: Mapping[str, object]
-) -> tuple[tuple[str, Reading], ...]:
+    readings: Sequence[tuple[str, Proposal]], mapping: Mapping[str, object]
+) -> tuple[tuple[str, Proposal], ...]:
     """Return readings with the columns of statistics that a mapping uses as such."""
     used = _printed(mapping)
 
-    def shown(table: TableReading) -> TableReading:
+    def shown(table: ProposedTable) -> ProposedTable:
         printed = tuple(at for at in table.statistics if table.header(at) in used)
         others = tuple(at for at in table.statistics if at not in printed)
         return replace(table, statistics=others, printed=printed)

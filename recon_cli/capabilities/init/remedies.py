@@ -8,16 +8,16 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.relations import Axis
 from recon_cli.sources.read.choices import flag
-from recon_cli.sources.read.relations import Axis
 from recon_cli.sources.read.row_labels import PART_OF
-from recon_cli.sources.read.table_reading import TableReading
 
 #: Lines that a remedy names.
 _MOST: Final = 3
 
 
-def remedies(table: TableReading, is_none: Callable[[str], bool]) -> list[str]:
+def remedies(table: ProposedTable, is_none: Callable[[str], bool]) -> list[str]:
     """Return what may be left out of a table, each as a part of a sentence with its flags.
 
     Each leaves counts, none of which is such a number, and names few lines.
@@ -32,7 +32,7 @@ def remedies(table: TableReading, is_none: Callable[[str], bool]) -> list[str]:
     return list(dict.fromkeys([*ways, *_left(table, (), columns)]))
 
 
-def _lines(table: TableReading, odd: BoolArray) -> Iterator[str]:
+def _lines(table: ProposedTable, odd: BoolArray) -> Iterator[str]:
     """Yield how to leave rows and columns of a wide table out, then how to leave rows out alone.
 
     Of a row and a column the one goes of which more is no count; else the one that is in no sum.
@@ -57,7 +57,7 @@ def _lines(table: TableReading, odd: BoolArray) -> Iterator[str]:
     yield from _left(table, np.flatnonzero(odd.any(axis=1)).tolist(), ())
 
 
-def _left(table: TableReading, rows: Sequence[int], columns: Sequence[int]) -> Iterator[str]:
+def _left(table: ProposedTable, rows: Sequence[int], columns: Sequence[int]) -> Iterator[str]:
     """Yield how to leave some lines out, by their places among rows and counts; none of all."""
     labels = [PART_OF.join(path) for path in table.rows]
     names = dict.fromkeys(labels[row] for row in rows)
@@ -70,7 +70,7 @@ def _left(table: TableReading, rows: Sequence[int], columns: Sequence[int]) -> I
         yield f"leave {what} out (`recon init {flag('leave-out', *names)}`)"
 
 
-def _values(table: TableReading, odd: BoolArray) -> Iterator[str]:
+def _values(table: ProposedTable, odd: BoolArray) -> Iterator[str]:
     """Yield how to read some values of a column of a long table alone."""
     rows = odd.any(axis=1)
     for at in table.names.keys:

@@ -15,6 +15,7 @@ import numpy as np
 
 from recon_cli.capabilities.init.conditions import Condition, Key, key_of
 from recon_cli.capabilities.init.lines import Part
+from recon_cli.capabilities.init.proposal import relations
 from recon_cli.capabilities.init.statistic_draft import (
     OLDEST,
     DraftedShare,
@@ -31,11 +32,10 @@ from recon_cli.capabilities.init.statistic_draft import (
 from recon_cli.errors import ConfigError
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.sheet_texts import statistic_text
-from recon_cli.sources.read import relations
 from recon_cli.sources.read.choices import Question, columns_named, flag
 from recon_cli.sources.read.row_labels import PART_OF
-from recon_cli.sources.read.shares import Share
 from recon_cli.sources.read.statistic_words import order_named, statistic_named, words_beside
+from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, says
 
 #: Label → whom it counts, by where it stands.

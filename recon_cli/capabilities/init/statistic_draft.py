@@ -18,10 +18,10 @@ import numpy as np
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.init.conditions import Key
+from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, STRONG_POSITIONS
 from recon_cli.errors import ConfigError
 from recon_cli.schema.statistics import Definition
 from recon_cli.sources.formats.vocabulary import Interval, interval
-from recon_cli.sources.read.evidence import MARGIN_BITS, STRONG_POSITIONS
 from recon_cli.statement.printed import Ends, printed_ends
 
 #: Statistics of values that a sheet is searched for.

@@ -21,14 +21,14 @@ from recon_cli.capabilities.init.place_tree import (
     PossibleSums,
     SumOfPrinted,
 )
+from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.sums import possible_whole, support_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.formats.mapping import left_name
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.choices import Question, flag
-from recon_cli.sources.read.evidence import CERTAIN_BITS
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis
-from recon_cli.sources.read.sums import possible_whole, support_of
 from recon_cli.sources.read.words import Sense, says
 
 #: Places that two tables share at least where one may be of another year.

@@ -22,6 +22,9 @@ from recon_cli.capabilities.init.cautions import (
     of_unstated,
 )
 from recon_cli.capabilities.init.notes import noted_zeros
+from recon_cli.capabilities.init.proposal.proposal import Proposal, propose
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.zeros import may_be_nobody
 from recon_cli.capabilities.init.remedies import remedies
 from recon_cli.capabilities.init.survey import Survey, survey
 from recon_cli.errors import ConfigError, ReconError, SourceError
@@ -44,11 +47,8 @@ from recon_cli.sources.formats.sheet_texts import count_text
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
-from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.row_labels import rows_named
-from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, is_word
-from recon_cli.sources.read.zeros import may_be_nobody
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import (
     documents_of_sheets,
@@ -86,7 +86,7 @@ class TableFile:
     form: Format
     sheet: CountSheet
     survey: Survey
-    table: TableReading | None = None
+    table: ProposedTable | None = None
     said: Choices = NO_CHOICES
     number: int = 1
 
@@ -112,7 +112,7 @@ class TableFiles:
     files: tuple[TableFile, ...]
     sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    readings: tuple[tuple[str, Reading], ...] = ()
+    readings: tuple[tuple[str, Proposal], ...] = ()
     questions: tuple[Question, ...] = ()
     beside: tuple[str, ...] = ()
 
@@ -149,7 +149,7 @@ def open_table_files(
     passed: list[str] = []
     notes: list[str] = []
     noted: list[str] = []
-    readings: list[tuple[str, Reading]] = []
+    readings: list[tuple[str, Proposal]] = []
     for path in paths:
         documents, beside = documents_with_counts(path)
         noted += _notes_of(path, said)
@@ -250,7 +250,7 @@ def with_chosen_rows(sheet: CountSheet, where: Mapping[str, Sequence[str]]) -> C
     return replace(sheet, where={**sheet.where, **chosen}) if chosen else sheet
 
 
-def _require_known(readings: Sequence[Reading], choices: Choices, passed: Sequence[str]) -> None:
+def _require_known(readings: Sequence[Proposal], choices: Choices, passed: Sequence[str]) -> None:
     """Refuse a flag that names what no sheet has.
 
     Args:
@@ -294,7 +294,7 @@ def _require_known(readings: Sequence[Reading], choices: Choices, passed: Sequen
             raise ConfigError(f"--header {number}: there is nothing in this row")
 
 
-def _has_line(table: TableReading, name: str, word: str) -> bool:
+def _has_line(table: ProposedTable, name: str, word: str) -> bool:
     """Test whether a table has a row or a value of which a flag says something."""
     if name == "leave-out":
         return word in dict(table.left_rows) or word == table.left_as
@@ -304,7 +304,7 @@ def _has_line(table: TableReading, name: str, word: str) -> bool:
     return name in {"count", "total", "apart"} and bool(rows_named(rows, [word]))
 
 
-def _require_sums(tables: Sequence[TableReading], choices: Choices, places: Set[str]) -> None:
+def _require_sums(tables: Sequence[ProposedTable], choices: Choices, places: Set[str]) -> None:
     headers = {table.header(at) for table in tables for at in table.headers}
     for each in choices.sums:
         is_across = {*each.names} <= headers or {*each.names} <= places
@@ -315,7 +315,7 @@ def _require_sums(tables: Sequence[TableReading], choices: Choices, places: Set[
             )
 
 
-def _has_sum(table: TableReading, names: Sequence[str]) -> bool:
+def _has_sum(table: ProposedTable, names: Sequence[str]) -> bool:
     """Test whether names are of one column each, of one row each, or of values of one dimension."""
     if table.names.is_long:
         texts = [set(table.grid.coded((table.region.body, at))[0]) for at in table.names.keys]
@@ -345,7 +345,7 @@ def _notes_of(path: Path, said: FileMapping) -> Iterator[str]:
                 yield from (cell for row in rows for cell in row)
 
 
-def _beside(readings: Sequence[tuple[str, Reading]], notes: Iterable[str]) -> tuple[str, ...]:
+def _beside(readings: Sequence[tuple[str, Proposal]], notes: Iterable[str]) -> tuple[str, ...]:
     """Return the texts beside the numbers: titles, headers, notes."""
     texts: dict[str, None] = {}
     for _, reading in readings:
@@ -356,7 +356,7 @@ def _beside(readings: Sequence[tuple[str, Reading]], notes: Iterable[str]) -> tu
     return tuple(filter(None, (*texts, *notes)))
 
 
-def _why_none(readings: Iterable[Reading]) -> str:
+def _why_none(readings: Iterable[Proposal]) -> str:
     """Return why sheets have no counts, where their numbers tell."""
     if any((reading.grid.decimals > 0).sum() > 1 for reading in readings):
         return "; numbers with decimals are none: means, rates, numbers in thousands"
@@ -368,8 +368,8 @@ def _called(document: Document) -> str:
 
 
 def _with_noted_zeros(
-    reading: Reading, sheet: Sheet, choices: Choices, notes: Sequence[str]
-) -> Reading:
+    reading: Proposal, sheet: Sheet, choices: Choices, notes: Sequence[str]
+) -> Proposal:
     """Return a reading in which texts stand for nobody that a note says to, unless numbers object.
 
     Args:
@@ -384,19 +384,19 @@ def _with_noted_zeros(
     if not able:
         return reading
     noted = noted_zeros(_beside([("", reading)], notes), sorted(able))
-    if not noted or choices.is_whole:
+    if not noted:
         return reading
-    other = Reading.of(sheet, replace(choices, zeros=tuple({*choices.zeros, *noted})))
+    other = propose(sheet, replace(choices, zeros=tuple({*choices.zeros, *noted})))
     return other if other.weight >= reading.weight else reading
 
 
 def _sheet_tables(
     path: Path, document: Document, choices: Choices, notes: Sequence[str]
-) -> tuple[list[TableFile], Reading]:
+) -> tuple[list[TableFile], Proposal]:
     """The tables of a sheet that is read by its numbers, and the sheet with all that is asked."""
     sheet = sheet_as_said(document, choices)
     found: list[TableFile] = []
-    reading = _with_noted_zeros(Reading.of(sheet, choices), sheet, choices, notes)
+    reading = _with_noted_zeros(propose(sheet, choices), sheet, choices, notes)
     reading = as_said(reading, document, choices)
     tables = list(reading.tables)
     for at, table in enumerate(tables):
@@ -448,7 +448,7 @@ def _odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterat
                 return
 
 
-def _refuse_odd(roles: CountSheet, told: Survey, table: TableReading) -> None:
+def _refuse_odd(roles: CountSheet, told: Survey, table: ProposedTable) -> None:
     """Refuse a number among counts that is none, or of several rows.
 
     Raises:
@@ -562,7 +562,7 @@ def _is_number(text: str) -> bool:
     return bool(_NO_COUNT.fullmatch(text) or THOUSANDS.fullmatch(text))
 
 
-def withheld_codes(table: TableReading) -> set[str]:
+def withheld_codes(table: ProposedTable) -> set[str]:
     """Return negative numbers that stand for counts that are withheld."""
     return {str(int(code)) for code in table.relations.codes if math.isfinite(code)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 
-from recon_cli.sources.read.evidence import CERTAIN_BITS
+from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 
 #: Place → its number of people, where a table has it exactly or rounded.
 Totals = Mapping[Hashable, float]

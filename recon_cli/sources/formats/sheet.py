@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -62,6 +62,8 @@ _MOST_REPLAYED: Final = 200_000
 _SIZE: Final = re.compile(r"\b[nN]\s*=\s*\d")
 _LABEL: Final = re.compile(r"!!|;|:")
 
+
+_Read = TypeVar("_Read", bound=Reading)
 
 #: Labels → what a mapping says that each counts.
 Said = Mapping[str, Values]
@@ -149,7 +151,7 @@ def sheet_as_said(document: Document, choices: Choices) -> Sheet:
     return with_column_above(sheet, choices.above) if choices.above else sheet
 
 
-def as_said(reading: Reading, document: Document, choices: Choices) -> Reading:
+def as_said(reading: _Read, document: Document, choices: Choices) -> _Read:
     """Return the tables of a sheet, numbered, with what is said of all of one.
 
     One that is left out has no counts; where each sheet is about a place, it has that.
@@ -207,9 +209,7 @@ def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
 def _left_table(table: TableReading, name: str, choices: Choices) -> TableReading:
     """Return a table of which nothing is used, as somebody says."""
     reasons = dict.fromkeys(table.counts, choices.leave_out[name])
-    return replace(
-        table, counts=(), left_out={**table.left_out, **reasons}, questions=(), left_as=name
-    )
+    return replace(table, counts=(), left_out={**table.left_out, **reasons}, left_as=name)
 
 
 def _replayed(sheet: Sheet, choices: Choices) -> Reading:

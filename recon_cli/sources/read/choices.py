@@ -15,6 +15,10 @@ from recon_cli.sources.read.row_labels import Path
 #: What stands in a sum for parts that are not printed.
 _OTHERS: Final = ("...", "…")
 
+#: What stands in parentheses, as flags and keys say it.
+NUMBERS: Final = "numbers"
+WITHHELD: Final = "withheld"
+
 
 @dataclass(frozen=True)
 class SaidSum:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +20,8 @@ from recon_cli.sources.tabular.sheet import ROW, Merge, Sheet
 #: Cells that a reading is proposed from: the first rows of a longer file.
 MOST_CELLS: Final = 2_000_000
 _BLANKS: Final = " \u00a0\t"
+#: The end of a number that is printed with decimals, and whole.
+_WHOLE_DECIMAL: Final = re.compile(r"\d[.,]0+\s*$")
 
 
 @dataclass(frozen=True)
@@ -218,6 +221,20 @@ class Grid:
         return self._of_numbers(
             lambda number: 0 if number.value == int(number.value) else number.decimals, 0, np.int64
         )
+
+    def are_broken(self, at: Any) -> BoolArray:
+        """Tell which numbers are not whole, as rates are.
+
+        *50.0* may be a count that a program wrote so, but not in a column beside *58.7*.
+
+        Args:
+            at: An index of the cells, as numpy takes it; the result has its shape.
+        """
+        found: BoolArray = self.decimals[at] > 0
+        unique, inverse = self.coded(at)
+        ends = np.array([_WHOLE_DECIMAL.search(text) is not None for text in unique], dtype=bool)
+        found |= ends[inverse] & found.any(axis=0)
+        return found
 
     @cached_property
     def percents(self) -> BoolArray:

@@ -72,7 +72,7 @@ def _fill_numbers(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> 
         if at in named:
             continue
         is_number = grid.is_number[body, at] & ~table.withheld[body, at]
-        is_number &= ~np.isin(grid.values[body, at], list(table.relations.codes))
+        is_number &= ~np.isin(grid.values[body, at], list(table.codes))
         role = Role.COUNT if at in table.counts else Role.STATISTIC
         if any(at == each.line for each in table.shares):
             role = Role.SHARE

@@ -11,15 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
-from recon_cli.sources.read.choices import Question, SaidSum, column_names
-from recon_cli.sources.read.crossed import ValueSum
+from recon_cli.sources.read.choices import column_names
 from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.relations import Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path
-from recon_cli.sources.read.shares import Share
 
 #: A place without a name: in a long table the total of all.
 NAMELESS: Final = "(blank)"
@@ -42,6 +38,23 @@ class SheetPlace:
 
 
 @dataclass(frozen=True)
+class Share:
+    """A column that is a share of a column of counts among another.
+
+    Attributes:
+        line: The column of shares.
+        part: Whom it is the share of.
+        base: Among whom.
+        times: 100 of a percentage, 1,000 of a rate per thousand.
+    """
+
+    line: int
+    part: int
+    base: int
+    times: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableReading:
     """One table of a sheet.
 
@@ -52,58 +65,40 @@ class TableReading:
         counts: Columns of counts.
         statistics: Columns of percentages, means and the like that nothing is made of.
         left_out: Column → why it is not used.
-        lattice: Features among the columns of counts.
-        values: Of a long table the sums among the values of its dimensions.
+        place: The column of places; None if its rows name none.
+        withheld: (rows × columns of the grid) Numbers that a flag takes back.
         rows: The words that name each row, outermost first.
         are_kinds: Whether its rows are kinds of what is counted, of one place.
-        said_counts: Columns of which somebody says that they count some of the others' people.
-        taken_sums: Sums of columns that are taken for what they look like: total, then parts.
-        said_apart: Columns of which somebody says that they exclude each other.
-        said_sums: Sums that somebody says, of this table or of several.
-        left_as: The name by which somebody leaves it out; empty of one that is read.
-        number: Which of the tables of counts of its sheet it is, from 1.
-        sheet_place: The place of its sheet, where each sheet is about one.
-        counted_rows: Of a table of kinds the rows, from 0, of which somebody says the same.
-        counted_values: What may be values of a long table of which somebody says the same.
-        rows_total: Rows of which somebody says that those beside them add up to them.
-        rows_apart: Those of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
         shares: Columns that are shares of counts.
         printed: Columns of statistics that are used, as somebody says.
         left_rows: Rows that are not used, by their words: percentages, or as somebody says.
-        repeated: Row that prints another one again → that row.
         row_reasons: Words of such a row → why it is not used, as somebody says.
+        repeated: Row that prints another one again → that row.
+        codes: Negative numbers that stand for what is withheld.
+        left_as: The name by which somebody leaves it out; empty of one that is read.
+        number: Which of the tables of counts of its sheet it is, from 1.
+        sheet_place: The place of its sheet, where each sheet is about one.
     """
 
     grid: Grid
     region: Region
     headers: Mapping[int, tuple[str, ...]]
     names: Names
-    relations: Relations
     counts: tuple[int, ...]
     statistics: tuple[int, ...]
     left_out: Mapping[int, str]
-    lattice: Lattice
     place: int | None
-    values: tuple[ValueSum, ...]
     withheld: BoolArray
-    questions: tuple[Question, ...]
     rows: tuple[Path, ...]
     are_kinds: bool
-    said_counts: tuple[int, ...] = ()
-    taken_sums: tuple[tuple[int, ...], ...] = ()
-    said_apart: tuple[int, ...] = ()
     not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
     shares: tuple[Share, ...] = ()
     printed: tuple[int, ...] = ()
     left_rows: tuple[tuple[str, int], ...] = ()
-    repeated: Mapping[int, int] = field(default_factory=dict)
     row_reasons: Mapping[str, str] = field(default_factory=dict)
-    counted_rows: tuple[int, ...] = ()
-    counted_values: tuple[str, ...] = ()
-    rows_total: tuple[int, ...] = ()
-    rows_apart: tuple[int, ...] = ()
-    said_sums: tuple[SaidSum, ...] = ()
+    repeated: Mapping[int, int] = field(default_factory=dict)
+    codes: frozenset[float] = frozenset()
     left_as: str = ""
     number: int = 0
     sheet_place: SheetPlace | None = None

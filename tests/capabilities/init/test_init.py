@@ -197,6 +197,19 @@ def test_a_release_of_your_own() -> None:
     assert "no table 'VISITORS' in release 'clinic_visits'" in wrong
 
 
+def test_what_numbers_tell_of_a_file_of_a_known_release_is_in_its_mapping() -> None:
+    rows = [f"W{n},{n},{n},-,50.5" if n % 2 else f"W{n},{2 * n},{n},{n},9.5" for n in range(11, 17)]
+    Path("wards.csv").write_text("\n".join(["Ward,Total,Men,Women,Share of homes", *rows, ""]))
+    flags = ("--leave-out", "Share of homes")
+    recon("init", "wards.csv", "--to", "first", *flags)
+
+    recon("init", "wards.csv", "--release", "wards.yaml", "--to", "second")
+
+    mapping = yaml.safe_load(Path("second").read_text())["ingest"]["mapping"]
+    assert mapping == {"columns": {"Share of homes": None}, "zeros": ["-"]}
+    assert "6" in recon("ingest", "-c", "second").stdout
+
+
 def test_files_that_fit_several_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("twin.yaml").write_text(SCHEMA.read_text().replace("clinic_visits", "twin"))
     names = ("clinic_visits", "twin.yaml")

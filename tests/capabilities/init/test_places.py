@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from recon_cli.capabilities.ingest.options import Mapping
 from recon_cli.capabilities.init.place_parents import PlaceSum
 from recon_cli.capabilities.init.place_tree import PlaceTree
+from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.capabilities.init.survey import Survey, rounding_base
 from recon_cli.cli import main
 from recon_cli.errors import SourceError
-from recon_cli.sources.read.intervals import Intervals
 
 TABLE = """\
 School,Year 1 girls,Year 1 boys,Year 2 girls,Year 2 boys,Total

@@ -1,4 +1,4 @@
-"""A reading of one table in the making: by what is said, or by what its numbers propose."""
+"""Propose how one table of a sheet is read, by its numbers."""
 
 from __future__ import annotations
 
@@ -14,61 +14,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
-from recon_cli.errors import SourceError
-from recon_cli.sources.formats.row_blocks import ask_above
-from recon_cli.sources.formats.vocabulary import interval
-from recon_cli.sources.read.chance import doubt_chance, settle_rows, without_chance
-from recon_cli.sources.read.choices import (
-    Choices,
-    Question,
-    ask_ways,
-    column_names,
-    columns_named,
-    each_some_of_next,
-    flag,
+from recon_cli.capabilities.init.proposal.chance import doubt_chance, settle_rows, without_chance
+from recon_cli.capabilities.init.proposal.crossed import ValueSum
+from recon_cli.capabilities.init.proposal.crossed_headers import with_crossed
+from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS, STRONG_POSITIONS, Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.lattice import Lattice
+from recon_cli.capabilities.init.proposal.long_values import LongValues
+from recon_cli.capabilities.init.proposal.parallels import (
+    slipped_parallels,
+    with_nobody,
+    with_parallels,
 )
-from recon_cli.sources.read.crossed import ValueSum
-from recon_cli.sources.read.crossed_headers import with_crossed
-from recon_cli.sources.read.evidence import CERTAIN_BITS, STRONG_POSITIONS, Support
-from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.headers import header_paths
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.lattice import Lattice
-from recon_cli.sources.read.long_values import LongValues
-from recon_cli.sources.read.names import Names
-from recon_cli.sources.read.parallels import slipped_parallels, with_nobody, with_parallels
-from recon_cli.sources.read.ratios import ratio_slips
-from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.relations import (
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.ratios import ratio_slips
+from recon_cli.capabilities.init.proposal.relations import (
     Axis,
     Kind,
     Relation,
     Relations,
-    are_broken,
-    has_only_percentages,
     intervals_of,
 )
-from recon_cli.sources.read.row_labels import (
-    PART_OF,
-    Path,
-    is_called_total,
-    row_labels,
-    rows_named,
-)
-from recon_cli.sources.read.row_names import NamedRows
-from recon_cli.sources.read.row_totals import (
+from recon_cli.capabilities.init.proposal.row_totals import (
     ask_groups_beside,
     possible_groups,
     with_groups,
     with_lone_total,
     with_nested,
 )
-from recon_cli.sources.read.said_sums import open_sums, with_said_sums, with_sums_of_heads
-from recon_cli.sources.read.shares import Share, find_shares
+from recon_cli.capabilities.init.proposal.said_sums import (
+    open_sums,
+    with_said_sums,
+    with_sums_of_heads,
+)
+from recon_cli.capabilities.init.proposal.shares import find_shares
+from recon_cli.capabilities.init.proposal.subsets import subset_sums
+from recon_cli.capabilities.init.proposal.sums import (
+    Slip,
+    possible_splits,
+    possible_whole,
+    slips,
+    support_of,
+)
+from recon_cli.sources.formats.row_blocks import ask_above
+from recon_cli.sources.formats.vocabulary import interval
+from recon_cli.sources.read.choices import (
+    Choices,
+    Question,
+    ask_ways,
+    each_some_of_next,
+    flag,
+)
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.names import Names
+from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.row_labels import (
+    PART_OF,
+    row_labels,
+    rows_named,
+)
 from recon_cli.sources.read.statistic_words import statistic_named
-from recon_cli.sources.read.subsets import subset_sums
-from recon_cli.sources.read.sums import Slip, possible_splits, possible_whole, slips, support_of
-from recon_cli.sources.read.table_reading import TableReading
+from recon_cli.sources.read.table_reader import TableReader
+from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Columns of which each has answers of its own, beside those for all together.
@@ -86,187 +93,36 @@ _BROKEN: Final = 0.5
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
 
 
-class TableDraft:
-    """A reading of one table in the making."""
+class TableDraft(TableReader):
+    """A table while a reading of it is proposed."""
 
     def __init__(self, grid: Grid, region: Region, choices: Choices) -> None:
-        self.grid = grid
-        self.choices = choices
-        self.region = region
-        self.headers = header_paths(grid, region)
-        self.columns = column_names(self.headers)
+        super().__init__(grid, region, choices)
         self.questions: list[Question] = []
         self.told: list[Relation] = []
-        self.not_chosen: dict[int, NDArray[np.intp]] = {}
-        self.left_rows: list[tuple[str, int]] = []
-        self.beside = np.zeros(0, dtype=np.intp)
-        self.repeated: dict[int, int] = {}
-        self.named: NamedRows | None = None
-        self.kinds: frozenset[int] = frozenset()
-        for header, values in choices.where.items():
-            for at in self._said((header,)):
-                body = self.region.body
-                is_chosen = self.grid.of_words(values.__contains__, bool)[body, at]
-                self.not_chosen[at] = body[~is_chosen]
-                self.region = replace(self.region, body=body[is_chosen])
-                if not is_chosen.any():
-                    shown = " or ".join(map(repr, values))
-                    raise SourceError(f"{grid.label}: no row has {shown} in {header!r}")
 
-    def _said(self, words: Sequence[str]) -> tuple[int, ...]:
-        """Return columns whose header, or its last word, is one of some."""
-        return columns_named(self.headers, words)
-
-    def _header(self, at: int) -> str:
-        return self.columns[at]
-
-    def table(self) -> TableReading:
-        """Return the table as it is said to be, or as its numbers propose."""
-        self._leave_percentages()
-        if self.choices.leave_out:
-            self._leave_rows(lambda label, _: label in self.choices.leave_out)
-            self._leave_values(self.choices.leave_out.__contains__)
-        if not self.choices.is_whole:
-            self._leave_values(self._values_of_statistics().__contains__)
+    def table(self) -> ProposedTable:
+        """Return the table as its numbers propose, but for what is said of it."""
+        self._leave_rows_out()
+        self._leave_values(self._values_of_statistics().__contains__)
         self._leave_repeated()
-        table = self._settled() if self.choices.is_whole else self._proposed()
+        table = self._proposed()
         rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
         if rates and self._leave_rows(lambda _, row: row in rates):
             self.questions, self.told = [], []
             table = self._proposed()
-        reasons = {label: self.choices.leave_out.get(label, "") for label, _ in self.left_rows}
-        said = {label: why for label, why in reasons.items() if label in self.choices.leave_out}
         return replace(
             table,
-            left_rows=tuple(self.left_rows),
-            row_reasons=said,
             counted_rows=rows_named(table.rows, self.choices.count),
-            counted_values=self.choices.count,
             rows_total=rows_named(table.place_paths, self.choices.total),
             rows_apart=rows_named(table.place_paths, self.choices.apart),
-            said_sums=tuple(self.choices.sums),
-            repeated=self.repeated,
         )
-
-    @property
-    def _named(self) -> NamedRows:
-        """Return what names the rows of the region, told once while it stays."""
-        if self.named is None or self.named.region is not self.region:
-            self.named = NamedRows(self.grid, self.region, self.headers, self.choices)
-        return self.named
 
     def _place(self, names: Names) -> int | None:
         """Return the column of places; ask where several may be."""
         place, question = self._named.place(names)
         self.questions += filter(None, [question])
         return place
-
-    def _leave_rows(self, is_left: Callable[[str, int], bool]) -> bool:
-        """Take rows out of the body, by their words and number; report whether there were some.
-
-        A row stays whose words are those of one that stays.
-        """
-        names = self._named.names(self.kinds)
-        body = self.region.body
-        if names.is_long:
-            return False
-        words = [PART_OF.join(path) for path in self._paths(names)]
-        rows = list(zip(words, body.tolist(), strict=True))
-        kept = {label for label, row in rows if not is_left(label, row)}
-        left = [(label, row) for label, row in rows if is_left(label, row) and label not in kept]
-        if not left or not kept:
-            return False
-        self.left_rows += left
-        is_kept = ~np.isin(body, [row for _, row in left])
-        self.beside = np.union1d(self.beside, body[~is_kept])
-        self.region = replace(self.region, body=body[is_kept])
-        return True
-
-    def _leave_percentages(self) -> None:
-        """Take rows out below a heading that says of them that they are percentages.
-
-        None is more than a hundred, and most are called as other rows are, which have the counts.
-        """
-        body, names = self.region.body, self._named.names(self.kinds)
-        headings = np.array(sorted(self.region.headings), dtype=np.intp)
-        if names.is_long or not len(headings):
-            return
-        said = [" ".join(map(str, self.grid.texts[row])) for row in headings.tolist()]
-        own = np.searchsorted(headings, body) - 1
-        paths = self._paths(names)
-        shares = {
-            i
-            for i, (path, at) in enumerate(zip(paths, own.tolist(), strict=True))
-            if at >= 0 and says(" ".join((*path[:-1], said[at])), Sense.PERCENTAGE)
-        }
-        counted = {path[-1] for i, path in enumerate(paths) if i not in shares}
-        if 2 * sum(paths[i][-1] in counted for i in shares) <= len(shares):
-            return
-        rows = body[sorted(shares)]
-        if np.nanmax(self.grid.values[np.ix_(rows, self.region.numeric)], initial=0.0) > 100:
-            return
-        for i in sorted(shares):
-            words = dict.fromkeys((" ".join(said[own[i]].split()), *paths[i]))
-            self.left_rows.append((PART_OF.join(words), int(body[i])))
-        self.beside = np.union1d(self.beside, rows)
-        self.region = replace(self.region, body=np.setdiff1d(body, rows).astype(np.intp))
-
-    def _leave_repeated(self) -> None:
-        """Take the second of two rows out that print one total, above its parts and below them."""
-        body, first = self.region.body, dict[int, int]()
-        _, number = self.grid.combinations(body, self.region.numeric.tolist())
-        again = np.flatnonzero(np.bincount(number, minlength=1)[number] > 1).tolist()
-        names = self._named.names(self.kinds)
-        paths = self._paths(names) if again and not names.is_long else ()
-        for i in again if paths else ():
-            rows = body[first.setdefault(int(number[i]), i) : i + 1]
-            if self._print_one_total(rows, paths[first[int(number[i])]], paths[i]):
-                self.repeated[int(rows[-1])] = int(rows[0])
-        if self.repeated:
-            out = np.array(sorted(self.repeated), dtype=np.intp)
-            self.beside = np.union1d(self.beside, out)
-            self.region = replace(self.region, body=np.setdiff1d(body, out).astype(np.intp))
-
-    def _print_one_total(self, rows: NDArray[np.intp], one: Path, other: Path) -> bool:
-        """Test whether the first and the last of some rows, which print the same, are one total.
-
-        They have one name that a word calls a total, or the rows between add up to them and they
-        have one name, or words call both a total.
-        """
-        if len(rows) < _FEWEST_BETWEEN:
-            return False
-        numbers = self.grid.values[np.ix_(rows[:-1], self.region.numeric)]
-        told = ~np.isnan(numbers).any(axis=0)
-        off = (numbers[0] - numbers[1:].sum(axis=0))[told]
-        adds_up = (numbers[0][told] > 0).any() and (off == 0).all()
-        is_named = one == other and np.nansum(numbers[0]) > 0
-        are_totals = is_called_total(one) and is_called_total(other) and one[:-1] == other[:-1]
-        is_one = (is_named and (adds_up or are_totals)) or (adds_up and are_totals)
-        return bool(is_one)
-
-    def _paths(self, names: Names) -> tuple[Path, ...]:
-        """Return the words that name each row, those that are left out standing where they do.
-
-        A heading over all that are left that says that they are numbers is no part of any.
-        """
-        every = np.union1d(self.region.body, self.beside).astype(np.intp)
-        paths = row_labels(self.grid, replace(self.region, body=every), names.chain)
-        own = tuple(paths[i] for i in np.searchsorted(every, self.region.body).tolist())
-        heads = {path[:-1] and path[0] for path in own}
-        is_named = len(heads) == 1 and is_word(str(next(iter(heads)) or ""), Sense.UNIT)
-        return tuple(path[1:] for path in own) if is_named and len(self.beside) else own
-
-    def _leave_values(self, is_left: Callable[[str], bool]) -> None:
-        """Take rows out of the body of a long table, by their value in a column that names rows."""
-        names = self._named.told
-        for at in names.keys if names.is_long else ():
-            body = self.region.body
-            values, number = self.grid.coded((body, at))
-            is_out = np.array([is_left(value) for value in values], dtype=bool)[number]
-            if is_out.any() and not is_out.all():
-                out = zip((values[i] for i in number[is_out]), body[is_out].tolist(), strict=True)
-                self.left_rows += out
-                self.region = replace(self.region, body=body[~is_out])
 
     def _values_of_statistics(self) -> frozenset[str]:
         """Return values of a long table whose rows have percentages, rates and the like.
@@ -279,7 +135,7 @@ class TableDraft:
         columns = np.array([at for at in self.region.numeric if at not in names.keys], np.intp)
         inside = np.ix_(self.region.body, columns)
         is_told = self.grid.is_number[inside]
-        is_broken = are_broken(self.grid, inside) & is_told
+        is_broken = self.grid.are_broken(inside) & is_told
         is_other = is_told & (self.grid.values[inside] != _HUNDRED)
         found: set[str] = set()
         for at in names.keys:
@@ -297,64 +153,12 @@ class TableDraft:
                 found |= {values[i] for i in rates.tolist()}
         return frozenset(found)
 
-    def _settled(self) -> TableReading:
-        """Return the table as it is said to be."""
-        names = self._named.names(self.kinds)
-        said = set(self._said(self.choices.count))
-        numeric = [int(at) for at in self.region.numeric]
-        counts = tuple(at for at in numeric if at in said)
-        if len(counts) > 1 and has_only_percentages(self.grid, self.region, counts):
-            counts = ()  # of a table below that of the counts, under the same headers
-        left_out = {
-            at: reason
-            for header, reason in self.choices.leave_out.items()
-            for at in self._said((header,))
-        }
-        shares = self._said_shares()
-        printed = tuple(at for at in numeric if at in self._said(tuple(self.choices.statistics)))
-        used = {*counts, *left_out, *printed, *(each.line for each in shares)}
-        used |= {*names.keys, *names.twins, *names.constants}
-        others = tuple(at for at in numeric if at not in used)
-        return TableReading(
-            self.grid,
-            self.region,
-            self.headers,
-            names,
-            Relations((), {}, {}, 1, frozenset()),
-            counts,
-            others,
-            left_out,
-            Lattice((), ()),
-            self._place(names),
-            (),
-            self._withheld(names),
-            (),
-            self._paths(names),
-            bool(self.choices.are_kinds),
-            not_chosen=self.not_chosen,
-            shares=shares,
-            printed=printed,
-        )
-
-    def _said_shares(self) -> tuple[Share, ...]:
-        """Return the columns that are said to be shares of others."""
-        found = []
-        for header, (part, base, times) in self.choices.shares.items():
-            own = [self._said((each,)) for each in (header, part, base)]
-            if all(len(each) == 1 for each in own):
-                found.append(Share(own[0][0], own[1][0], own[2][0], times))
-        return tuple(found)
-
-    def _proposed(self) -> TableReading:
+    def _proposed(self) -> ProposedTable:
         names = self._named.names(self.kinds)
         withheld = self._withheld(names)
         keys = {*names.keys, *names.twins, *names.constants}
         numeric = [int(at) for at in self.region.numeric if int(at) not in keys]
-        left_out = {
-            at: reason
-            for header, reason in self.choices.leave_out.items()
-            for at in self._said((header,))
-        }
+        left_out = self._left_out
         # What is left out is no count, and may still tell what others are: percentages.
         used = np.array(numeric, dtype=np.intp)
         inner = Region(
@@ -381,28 +185,35 @@ class TableDraft:
         lattice = Lattice.of(
             [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong], self.headers
         )
-        place = self._place(names)
-        return TableReading(
-            self.grid,
-            self.region,
-            self.headers,
-            names,
-            relations,
-            counts,
-            statistics,
-            left_out,
-            lattice,
-            place,
-            values,
-            withheld,
-            tuple(self.questions),
-            self._paths(names),
-            not names.is_long and self._are_kinds(names, relations),
-            () if self.choices.are_known else self._said(self.choices.count),
-            tuple((e.line, *e.of) for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)),
-            self._said(self.choices.apart),
-            self.not_chosen,
-            tuple(shares),
+        return ProposedTable(
+            grid=self.grid,
+            region=self.region,
+            headers=self.headers,
+            names=names,
+            counts=counts,
+            statistics=statistics,
+            left_out=left_out,
+            place=self._place(names),
+            withheld=withheld,
+            rows=self._paths(names),
+            are_kinds=not names.is_long and self._are_kinds(names, relations),
+            not_chosen=self.not_chosen,
+            shares=tuple(shares),
+            left_rows=tuple(self.left_rows),
+            row_reasons=self._row_reasons,
+            repeated=self.repeated,
+            codes=relations.codes,
+            relations=relations,
+            lattice=lattice,
+            values=values,
+            questions=tuple(self.questions),
+            said_counts=() if self.choices.are_known else self._said(self.choices.count),
+            taken_sums=tuple(
+                (e.line, *e.of) for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)
+            ),
+            said_apart=self._said(self.choices.apart),
+            counted_values=self.choices.count,
+            said_sums=tuple(self.choices.sums),
         )
 
     def _of_wide(self, inner: Region, names: Names, withheld: BoolArray) -> tuple[Names, Relations]:
@@ -540,17 +351,6 @@ class TableDraft:
             return True  # no place is some of the people of another
         wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
         return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
-
-    def _withheld(self, names: Names) -> BoolArray:
-        """Return numbers that a flag beside them takes back: a zero with a flag is no zero."""
-        found = np.zeros(self.grid.shape, dtype=bool)
-        for beside in names.flags:
-            filled = self.grid.filled[self.region.body, beside]
-            for at in self.region.numeric.tolist():
-                own = self.grid.values[self.region.body, at]
-                if ((own == 0) | np.isnan(own))[filled].all():
-                    found[self.region.body[filled & (own == 0)], at] = True
-        return found
 
     # --- wide -------------------------------------------------------------------------------
 

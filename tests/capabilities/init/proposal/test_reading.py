@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.capabilities.init.proposal.proposal import Proposal, propose
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.roles import Role
-from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 from tests.support.paths import ROOT
@@ -27,16 +27,16 @@ CASES = ROOT.parent / "shared" / "cases"
 needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the cases are not here")
 
 
-def read(rows: Sequence[Sequence[object]], choices: Choices | None = None) -> Reading:
+def read(rows: Sequence[Sequence[object]], choices: Choices | None = None) -> Proposal:
     sheet = sheet_of_rows("a sheet", [[str(cell) for cell in row] for row in rows])
-    return Reading.of(sheet, choices or Choices())
+    return propose(sheet, choices or Choices())
 
 
-def read_case(name: str, choices: Choices | None = None) -> Reading:
-    return Reading.of(read_sheet(document_of(CASES / name)), choices or Choices())
+def read_case(name: str, choices: Choices | None = None) -> Proposal:
+    return propose(read_sheet(document_of(CASES / name)), choices or Choices())
 
 
-def sums(table: TableReading) -> set[tuple[str, tuple[str, ...]]]:
+def sums(table: ProposedTable) -> set[tuple[str, tuple[str, ...]]]:
     return {
         (table.header(each.line), tuple(map(table.header, each.of)))
         for each in table.relations.found
@@ -193,7 +193,7 @@ def test_cells_survive_the_way_through_csv(tmp_path: Path) -> None:
     csv.writer(text).writerows(town(4, 5))
     path = tmp_path / "town.csv"
     path.write_text(text.getvalue())
-    assert sums(Reading.of(read_sheet(document_of(path))).tables[0]) == EXPECTED
+    assert sums(propose(read_sheet(document_of(path))).tables[0]) == EXPECTED
 
 
 def test_a_sum_that_stars_hide_is_taken_where_others_read_so() -> None:
@@ -280,7 +280,7 @@ def test_rows_that_nobody_has_are_refused() -> None:
 def test_letters_of_windows_are_read(tmp_path: Path) -> None:
     path = tmp_path / "wards.csv"
     path.write_bytes(b"Ward;Total;0\x9617;18+\nA;30;5;25\nB;28;7;21\n")
-    (table,) = Reading.of(read_sheet(document_of(path))).tables
+    (table,) = propose(read_sheet(document_of(path))).tables
     assert [table.header(at) for at in table.counts] == ["Total", "0–17", "18+"]
 
 
@@ -323,7 +323,35 @@ def test_one_number_with_a_mark_in_a_sum_is_of_thousands() -> None:
         ["Huéscar", "219", "63", "156"],
     ]
 
-    reading = Reading.of(sheet_of_rows("sheet", rows))
+    reading = propose(sheet_of_rows("sheet", rows))
 
     assert not reading.ambiguous
     assert reading.grid.values[2, 1:].tolist() == [2257, 1162, 1095]
+
+
+@pytest.mark.parametrize(("mark", "zeros"), [("-", {"-"}), ("*", set())])
+def test_a_dash_that_every_sum_shows_to_be_nobody_is_zero(mark: str, zeros: set[str]) -> None:
+    rows = [[f"W{n}", n, n, mark] if n % 2 else [f"W{n}", 2 * n, n, n] for n in range(11, 17)]
+
+    reading = read([["Ward", "Total", "Men", "Women"], *rows])
+
+    assert reading.grid.zeros == zeros
+
+
+def test_a_star_over_stars_is_not_nobody() -> None:
+    """Where a total and its parts are withheld together, nothing says that they are zero."""
+    rows = [[f"W{n}", 9 * n + 1, 4 * n, 5 * n + 1] for n in range(3, 8)]
+    hidden = [[f"V{n}", "*", "*", "*"] for n in range(6)]
+
+    assert not read([["Ward", "Total", "Men", "Women"], *rows, *hidden]).grid.zeros
+
+
+def test_rows_of_percentages_are_no_counts() -> None:
+    header = ["Offense", "Total", "Under 18", "18 and over"]
+    share = ["Percent", "100.0", "25.4", "74.6"]
+    rows = [["TOTAL", 201, 51, 150], ["Theft", 120, 30, 90], ["Fraud", 81, 21, 60]]
+
+    (table,) = read([header, rows[0], share, *rows[1:]], Choices(place="Offense")).tables
+
+    assert table.rows == (("TOTAL",), ("Theft",), ("Fraud",))
+    assert table.left_rows == (("Percent", 2),)

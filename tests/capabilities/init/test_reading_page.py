@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from recon_cli.capabilities.ingest.reading_page import reading_page
-from recon_cli.capabilities.ingest.sheet_view import SheetView, sheet_view
+from recon_cli.capabilities.init.proposal.proposal import propose
+from recon_cli.capabilities.init.reading_page import reading_page
+from recon_cli.capabilities.init.sheet_view import SheetView, sheet_view
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.read.choices import Choices
-from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.roles import Role
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
 from recon_cli.sources.tabular.sheet import sheet_of_rows
@@ -29,12 +29,12 @@ HEADER = ["School", "All pupils", "Boys", "Girls"]
 
 
 def view_of(*rows: list[str], choices: Choices | None = None) -> SheetView:
-    return sheet_view(Reading.of(sheet_of_rows("a", list(rows)), choices or Choices()), "a")
+    return sheet_view(propose(sheet_of_rows("a", list(rows)), choices or Choices()), "a")
 
 
 def test_every_cell_is_there_with_its_role() -> None:
     for document in documents_of_sheets(document_of(SCHOOLS), ()):
-        reading = Reading.of(read_sheet(document))
+        reading = propose(read_sheet(document))
         view = sheet_view(reading, document.sheet or "")
         cells = [cell for row in view.rows for cell in row.cells if cell.text]
         assert len(cells) == int(reading.grid.filled.sum()) == sum(n for _, _, n in view.roles)
@@ -87,14 +87,14 @@ def test_rows_and_columns_that_are_not_shown_are_counted() -> None:
     assert len(shown) + view.hidden_rows == 501
     assert [row.hidden for row in view.rows if row.hidden] == [view.hidden_rows]
     assert len(view.columns) + view.hidden_columns == 71
-    page = reading_page([("a", Reading.of(sheet_of_rows("a", [["Place", *wide], *rows])))], "a")
+    page = reading_page([("a", propose(sheet_of_rows("a", [["Place", *wide], *rows])))], "a")
     assert "421 rows are not shown" in page
     assert "11 columns on the right are not shown" in page
 
 
 def test_texts_of_a_sheet_are_no_markup() -> None:
     rows = [["<script>alert(1)</script>", *PLACES[0][1:]], *PLACES[1:]]
-    page = reading_page([("a", Reading.of(sheet_of_rows("a<b>", [HEADER, *rows])))], 'a"b<i>')
+    page = reading_page([("a", propose(sheet_of_rows("a<b>", [HEADER, *rows])))], 'a"b<i>')
     assert "<script>alert" not in page
     assert "<i>" not in re.sub(r"<i class", "", page)
 
@@ -139,11 +139,11 @@ def browser() -> Iterator[Browser]:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("reading") / "reading.html"
     sheets = [
-        (each.sheet or "", Reading.of(read_sheet(each)))
+        (each.sheet or "", propose(read_sheet(each)))
         for each in documents_of_sheets(document_of(SCHOOLS), ())
     ]
     rows = [[*row, n] for row, n in zip(PLACES, ("320", "57", "12"), strict=True)]
-    asked = Reading.of(sheet_of_rows("asked", [[*HEADER, "Size"], *rows]))
+    asked = propose(sheet_of_rows("asked", [[*HEADER, "Size"], *rows]))
     path.write_text(reading_page([*sheets, ("Asked", asked)], "schools.xlsx"))
     return path
 
@@ -222,10 +222,10 @@ def test_axe_finds_nothing(browser: Browser, page: Path) -> None:
 
 
 def test_every_role_has_a_style() -> None:
-    template = files("recon_cli.capabilities.ingest").joinpath("reading.html.j2").read_text()
+    template = files("recon_cli.capabilities.init").joinpath("reading.html.j2").read_text()
     view = view_of(HEADER, *PLACES)
     assert {style for style, _, _ in view.roles} == {"header", "place", "count", "marker"}
-    from recon_cli.capabilities.ingest.sheet_view import ROLES
+    from recon_cli.capabilities.init.sheet_view import ROLES
 
     assert set(ROLES) == set(Role) - {Role.BLANK}
     assert all(f".{style}" in template for style, _ in ROLES.values())

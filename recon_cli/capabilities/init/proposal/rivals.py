@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
-from recon_cli.sources.read.evidence import Sum, Support
+from recon_cli.capabilities.init.proposal.evidence import Sum, Support
 
 #: Sums of which one is less likely by this power of two are as good as told apart.
 _NEAR_BITS: Final = 7.0

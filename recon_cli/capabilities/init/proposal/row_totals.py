@@ -9,13 +9,13 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import Axis, Relation, Relations
+from recon_cli.capabilities.init.proposal.said_sums import without_rivals
+from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.sources.read.choices import Choices, Question, flag
-from recon_cli.sources.read.evidence import MARGIN_BITS, Support
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
-from recon_cli.sources.read.said_sums import without_rivals
-from recon_cli.sources.read.sums import support_of
 
 #: Rows under another that may be all of its parts; one alone is an "of which".
 _FEWEST_PARTS: Final = 2

@@ -7,15 +7,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from recon_cli.arrays import FloatArray
-from recon_cli.sources.read.choices import Question
+from recon_cli.capabilities.init.proposal.zeros import Cell
+from recon_cli.sources.read.choices import NUMBERS, WITHHELD, Question
 from recon_cli.sources.read.numbers import inside
-from recon_cli.sources.read.zeros import Cell
 
 #: Cells that sums have to bear out.
 _FEWEST: Final = 2
-#: What stands in parentheses, as flags and keys say it.
-NUMBERS: Final = "numbers"
-WITHHELD: Final = "withheld"
 
 
 @dataclass

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import FloatArray
+from recon_cli.capabilities.init.proposal.evidence import Sum
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations, sums_of
+from recon_cli.capabilities.init.proposal.sums import slip, support_of
 from recon_cli.sources.read.choices import Choices, Question, flag
-from recon_cli.sources.read.evidence import Sum
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, sums_of
 from recon_cli.sources.read.row_labels import Path, is_called_total
-from recon_cli.sources.read.sums import slip, support_of
 
 #: Blocks that have the same words, and words of each.
 _FEWEST: Final = 2

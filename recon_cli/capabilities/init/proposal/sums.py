@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
-from recon_cli.sources.read.evidence import (
+from recon_cli.capabilities.init.proposal.evidence import (
     CERTAIN_BITS,
     MARGIN_BITS,
     STRONG_POSITIONS,
     Sum,
     Support,
 )
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.rivals import with_rivals
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.rivals import with_rivals
 
 #: Relative error of sums of printed decimals in binary.
 _BINARY: Final = 1e-9

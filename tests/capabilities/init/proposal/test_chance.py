@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.relations import Axis
 from recon_cli.sources.read.choices import Choices
-from recon_cli.sources.read.relations import Axis
-from recon_cli.sources.read.table_reading import TableReading
-from tests.read.test_reading import read
+from tests.capabilities.init.proposal.test_reading import read
 
 #: Tring is Garstang and Barton together in the weeks that all three have, by chance.
 WEEKS = [
@@ -25,7 +25,7 @@ WEEKS = [
 ]
 
 
-def row_sums(table: TableReading) -> set[int]:
+def row_sums(table: ProposedTable) -> set[int]:
     return {each.line for each in table.relations.sums(Axis.ROWS) if each.support.is_strong}
 
 

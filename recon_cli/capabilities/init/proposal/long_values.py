@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recon_cli.arrays import BoolArray
-from recon_cli.sources.read.chance import is_near_chance
-from recon_cli.sources.read.choices import Choices, Question, ask_ways, column_names, flag
-from recon_cli.sources.read.crossed import (
+from recon_cli.capabilities.init.proposal.chance import is_near_chance
+from recon_cli.capabilities.init.proposal.crossed import (
     ValueSum,
     numbers_by_line,
     numbers_of_rows,
     value_sums,
 )
-from recon_cli.sources.read.evidence import Support
+from recon_cli.capabilities.init.proposal.evidence import Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.row_totals import said_groups
+from recon_cli.capabilities.init.proposal.said_sums import with_said_values
+from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.sources.read.choices import Choices, Question, ask_ways, column_names, flag
 from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.row_totals import said_groups
-from recon_cli.sources.read.said_sums import with_said_values
-from recon_cli.sources.read.sums import support_of
 
 
 @dataclass(frozen=True)

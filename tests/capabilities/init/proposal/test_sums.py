@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.ratios import find_ratios
-from recon_cli.sources.read.sums import find_sums
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.ratios import find_ratios
+from recon_cli.capabilities.init.proposal.sums import find_sums
 
 
 def people(seed: int, rows: int, kinds: tuple[int, int] = (2, 4)) -> np.ndarray:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from recon_cli.capabilities.ingest.sheet_view import sheet_view
+from recon_cli.capabilities.init.proposal.crossed import ValueSum, value_sums
+from recon_cli.capabilities.init.proposal.lattice import Lattice
+from recon_cli.capabilities.init.proposal.proposal import Proposal
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.relations import Relations
+from recon_cli.capabilities.init.sheet_view import sheet_view
 from recon_cli.coverage import LeftOut
 from recon_cli.page.html import render_page
 from recon_cli.plurals import counted
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.sheet import choices_of, sheet_as_said
 from recon_cli.sources.read.choices import Question
-from recon_cli.sources.read.crossed import value_sums
 from recon_cli.sources.read.reading import Reading
-from recon_cli.sources.read.relations import Relations
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets
@@ -29,7 +32,7 @@ _MOST_CELLS: Final = 60_000
 
 
 def reading_page(
-    readings: Iterable[tuple[str, Reading]],
+    readings: Iterable[tuple[str, Proposal]],
     title: str,
     questions: Sequence[Question] = (),
     unread: Sequence[LeftOut] = (),
@@ -66,7 +69,7 @@ def reading_page(
 
 def replayed_sheets(
     paths: Sequence[Path | str], mapping: FileMapping
-) -> Iterator[tuple[str, Reading]]:
+) -> Iterator[tuple[str, Proposal]]:
     """Yield each sheet that a mapping reads, with its name.
 
     Args:
@@ -80,22 +83,21 @@ def replayed_sheets(
                 said = choices_of(mapping.of_file(document.name).of_file(name))
                 reading = Reading.of(sheet_as_said(document, said), said, _MOST_CELLS)
                 tables = tuple(map(_with_relations, reading.tables))
-                yield name, replace(reading, tables=tables)
+                yield name, Proposal(reading.grid, tables, reading.ambiguous)
 
 
-def _with_relations(table: TableReading) -> TableReading:
+def _with_relations(table: TableReading) -> ProposedTable:
     """Return a table that was said to be so, with the relations among its counts."""
+    read = {each.name: getattr(table, each.name) for each in fields(table)}
     numeric = [*table.counts, *table.statistics]
     inner = replace(table.region, numeric=np.array(sorted(numeric), dtype=np.intp))
-    names = table.names
-    if not table.counts:
-        return table
-    if names.is_long:
-        values = (
-            each
-            for count in table.counts
-            for each in value_sums(table.grid, inner, names.keys, count, table.withheld)
-        )
-        return replace(table, values=tuple(values))
-    key = names.keys[-1] if names.keys else None
-    return replace(table, relations=Relations.of(table.grid, inner, table.withheld, key=key))
+    keys = table.names.keys
+    relations, values = Relations((), {}, {}, 1, frozenset()), list[ValueSum]()
+    if table.counts and table.names.is_long:
+        for count in table.counts:
+            values += value_sums(table.grid, inner, keys, count, table.withheld)
+    elif table.counts:
+        key = keys[-1] if keys else None
+        relations = Relations.of(table.grid, inner, table.withheld, key=key)
+    lattice = Lattice((), ())
+    return ProposedTable(**read, relations=relations, lattice=lattice, values=tuple(values))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from recon_cli.capabilities.init.proposal.proposal import propose
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import document_of, open_documents
-from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.tabular import read_sheet
 from tests.support.paths import ROOT
 
@@ -62,7 +62,7 @@ ROWS: list[list[object]] = [
 
 def test_an_ods_file_is_read(tmp_path: Path) -> None:
     (document,) = open_documents(write_ods(tmp_path / "schools.ods", ROWS))
-    (table,) = Reading.of(read_sheet(document)).tables
+    (table,) = propose(read_sheet(document)).tables
     (found,) = table.relations.sums(table.relations.found[0].axis)
     assert (found.line, found.of) == (1, (2, 3))
 
@@ -78,7 +78,7 @@ def test_an_xls_file_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO((SHEETS / "cius.zip").read_bytes())) as archive:
         name = next(each for each in archive.namelist() if "Table_42_" in each)
         (tmp_path / "arrests.xls").write_bytes(archive.read(name))
-    (table,) = Reading.of(read_sheet(document_of(tmp_path / "arrests.xls"))).tables
+    (table,) = propose(read_sheet(document_of(tmp_path / "arrests.xls"))).tables
     across = {(e.line, e.of, e.per) for e in table.relations.found if e.axis.value == "columns"}
     # Total = Male + Female, and the percentages of both, in 31 of 31 rows.
     assert across == {(1, (2, 3), 0.0), (4, (2, 1), 100.0), (5, (3, 1), 100.0)}

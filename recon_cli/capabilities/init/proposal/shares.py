@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from recon_cli.sources.read.evidence import MARGIN_BITS, Support
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.ratios import Ratio, ratio_support
-from recon_cli.sources.read.relations import Axis, Relations
+from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.ratios import Ratio, ratio_support
+from recon_cli.capabilities.init.proposal.relations import Axis, Relations
+from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 
 _UNTRIED = Support(0, 0, 0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class Share:
-    """A column that is a share of a column of counts among another.
-
-    Attributes:
-        line: The column of shares.
-        part: Whom it is the share of.
-        base: Among whom.
-        times: 100 of a percentage, 1,000 of a rate per thousand.
-    """
-
-    line: int
-    part: int
-    base: int
-    times: int = 100
 
 
 def find_shares(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.row_totals import ask_groups_beside, said_groups
+from recon_cli.capabilities.init.proposal.subsets import subset_sums
 from recon_cli.sources.read.choices import NO_CHOICES, Question
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.row_totals import ask_groups_beside, said_groups
-from recon_cli.sources.read.subsets import subset_sums
 
 LABELS = [f"Town {i}" for i in range(5_000)]
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from recon_cli.sources.read.evidence import Support
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations
+from recon_cli.capabilities.init.proposal.evidence import Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations
+from recon_cli.capabilities.init.proposal.sums import Slip, slip
 from recon_cli.sources.read.row_labels import Path
-from recon_cli.sources.read.sums import Slip, slip
 
 #: Sums alike that numbers show before another is taken that no row shows or breaks.
 _FEWEST_ALIKE = 2

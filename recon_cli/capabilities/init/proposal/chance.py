@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from recon_cli.capabilities.init.proposal.crossed import ValueSum
+from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
+from recon_cli.capabilities.init.proposal.relations import Axis, Relation, Relations
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
-from recon_cli.sources.read.crossed import ValueSum
-from recon_cli.sources.read.evidence import CERTAIN_BITS
-from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.words import Sense, says
 

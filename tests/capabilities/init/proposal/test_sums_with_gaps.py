@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.sums import find_sums
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.sums import find_sums
 
 #: Total, employed, of them women, unemployed, of them long-term; four places.
 _LINES = np.array(

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
-from recon_cli.sources.read.evidence import CERTAIN_BITS, MARGIN_BITS, Sum, Support
+from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS, MARGIN_BITS, Sum, Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.ratios import find_ratios
+from recon_cli.capabilities.init.proposal.sums import find_sums, slip, support_of
 from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
-from recon_cli.sources.read.ratios import find_ratios
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import find_sums, slip, support_of
 
 #: A column with a larger share of numbers that are not whole has statistics.
 _FRACTIONAL: Final = 1 / 3
@@ -49,10 +48,6 @@ class Kind(StrEnum):
     COUNT = "count"
     STATISTIC = "statistic"
     UNRELATED = "unrelated"
-
-
-#: The end of a number that is printed with decimals, and whole.
-_WHOLE_DECIMAL: Final = re.compile(r"\d[.,]0+\s*$")
 
 
 @dataclass(frozen=True)
@@ -237,35 +232,6 @@ def _units(block: Intervals) -> FloatArray:
     return np.where(np.isinf(unit), block.unit.min(axis=0), unit)
 
 
-def are_broken(grid: Grid, at: Any) -> BoolArray:
-    """Tell which numbers are not whole, as rates are.
-
-    *50.0* may be a count that a program wrote so, but not in a column beside *58.7*.
-
-    Args:
-        at: An index of the cells, as numpy takes it; the result has its shape.
-    """
-    found: BoolArray = grid.decimals[at] > 0
-    unique, inverse = grid.coded(at)
-    ends = np.array([_WHOLE_DECIMAL.search(text) is not None for text in unique], dtype=bool)
-    found |= ends[inverse] & found.any(axis=0)
-    return found
-
-
-def has_only_percentages(grid: Grid, region: Region, columns: Sequence[int]) -> bool:
-    """Test whether columns are percentages, and what is a hundred beside them.
-
-    Args:
-        columns: Places of columns of numbers.
-    """
-    inner = replace(region, numeric=np.array(columns, dtype=np.intp))
-    table = _Table(grid, inner, None)
-    told = np.maximum(table.known.sum(axis=0), 1)
-    are_parts = 2 * table.fractional.sum(axis=0) > told
-    others = np.flatnonzero(~are_parts).tolist()
-    return bool(are_parts.any()) and all(map(table.is_hundred, others))
-
-
 def intervals_of(grid: Grid, region: Region) -> Intervals:
     """Return the numbers of a table as intervals, rows by columns."""
     return _Table(grid, region, None).block
@@ -304,7 +270,7 @@ class _Table:
     @cached_property
     def fractional(self) -> BoolArray:
         """Return numbers that are no counts, by themselves."""
-        own = are_broken(self.grid, self.at)
+        own = self.grid.are_broken(self.at)
         own |= self.grid.percents[self.at] | (self.numbers < 0)
         found: BoolArray = self.known & own
         return found

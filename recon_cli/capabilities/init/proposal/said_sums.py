@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from recon_cli.capabilities.init.proposal.crossed import ValueSum
+from recon_cli.capabilities.init.proposal.evidence import Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations
+from recon_cli.capabilities.init.proposal.sums import find_sums
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.choices import SaidSum
-from recon_cli.sources.read.crossed import ValueSum
-from recon_cli.sources.read.evidence import Support
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations
-from recon_cli.sources.read.sums import find_sums
 
 
 def with_said_sums(

@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recon_cli.capabilities.init.proposal.crossed import ValueSum
+from recon_cli.capabilities.init.proposal.evidence import Support
+from recon_cli.capabilities.init.proposal.proposal import Proposal
+from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
+from recon_cli.capabilities.init.proposal.relations import Axis, Relation
 from recon_cli.plurals import counted
 from recon_cli.sources.read.choices import Question
-from recon_cli.sources.read.crossed import ValueSum
-from recon_cli.sources.read.evidence import Support
-from recon_cli.sources.read.reading import Reading
-from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.roles import Role
-from recon_cli.sources.read.table_reading import TableReading
 
 #: Rows from the top and the bottom of a sheet, columns from its left, and relations that are shown.
 _TOP, _BOTTOM, _COLUMNS, _RELATIONS = 60, 20, 60, 40
@@ -134,7 +134,7 @@ class SheetView:
         return sum(n for style, _, n in self.roles if style in ("statistic", "left-out"))
 
 
-def sheet_view(reading: Reading, name: str) -> SheetView:
+def sheet_view(reading: Proposal, name: str) -> SheetView:
     """Show a sheet as it was read.
 
     Args:
@@ -165,7 +165,7 @@ def sheet_view(reading: Reading, name: str) -> SheetView:
     )
 
 
-def _shown_roles(reading: Reading) -> NDArray[np.uint8]:
+def _shown_roles(reading: Proposal) -> NDArray[np.uint8]:
     """Return the roles; rows that are kinds of one place have labels, not places."""
     roles = reading.roles.copy()
     for table in reading.tables:
@@ -176,7 +176,7 @@ def _shown_roles(reading: Reading) -> NDArray[np.uint8]:
     return roles
 
 
-def _unused(reading: Reading) -> Iterator[str]:
+def _unused(reading: Proposal) -> Iterator[str]:
     for table in reading.tables:
         for at in sorted({*table.statistics, *table.left_out}):
             cells = int(table.grid.is_number[table.region.body, at].sum())
@@ -190,7 +190,7 @@ def _unused(reading: Reading) -> Iterator[str]:
 # --- relations ------------------------------------------------------------------------------
 
 
-def _relations(table: TableReading) -> Iterator[Relation | ValueSum]:
+def _relations(table: ProposedTable) -> Iterator[Relation | ValueSum]:
     """Yield the sums of columns, then percentages, sums of values, and sums of rows."""
     found = sorted(
         (each for each in table.relations.found if each.support.shown),
@@ -201,7 +201,7 @@ def _relations(table: TableReading) -> Iterator[Relation | ValueSum]:
     yield from (each for each in found if each.axis is Axis.ROWS and each.is_sum)
 
 
-def _view(table: TableReading, each: Relation | ValueSum, number: int) -> RelationView:
+def _view(table: ProposedTable, each: Relation | ValueSum, number: int) -> RelationView:
     """Say a relation in words, and point at its cells."""
     if isinstance(each, ValueSum):
         text = f"{table.header(each.dimension)}: {_sum(each.total, each.parts)}"
@@ -222,7 +222,7 @@ def _view(table: TableReading, each: Relation | ValueSum, number: int) -> Relati
     return RelationView(text, support, tuple(cells[:1]), tuple(cells[1:]))
 
 
-def _place(table: TableReading, row: int) -> int:
+def _place(table: ProposedTable, row: int) -> int:
     return int(np.searchsorted(table.region.body, row))
 
 
@@ -244,7 +244,7 @@ def _support(support: Support, noun: str) -> str:
     return ", ".join(told)
 
 
-def _rows_of(table: TableReading, each: Relation) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _rows_of(table: ProposedTable, each: Relation) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the rows that show a relation of columns, and those that leave it open."""
     body = table.region.body
     lines = np.array((each.line, *each.of), dtype=np.intp)
@@ -270,9 +270,9 @@ class _Rows:
 
     def __init__(
         self,
-        reading: Reading,
+        reading: Proposal,
         roles: NDArray[np.uint8],
-        relations: Sequence[tuple[TableReading, Relation | ValueSum]],
+        relations: Sequence[tuple[ProposedTable, Relation | ValueSum]],
     ) -> None:
         self.grid = reading.grid
         self.roles = roles

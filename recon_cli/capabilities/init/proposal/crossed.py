@@ -10,13 +10,20 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.sources.read.evidence import Sum, Support
+from recon_cli.capabilities.init.proposal.evidence import Sum, Support
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import sums_of
+from recon_cli.capabilities.init.proposal.sums import (
+    Slip,
+    find_sums,
+    possible_whole,
+    slip,
+    slips,
+    support_of,
+)
 from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.relations import sums_of
-from recon_cli.sources.read.sums import Slip, find_sums, possible_whole, slip, slips, support_of
 
 #: A larger block of values by combinations is not looked at.
 _MOST_CELLS: Final = 8_000_000

@@ -8,8 +8,13 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.sources.read.evidence import MARGIN_BITS, STRONG_POSITIONS, Sum, Support
-from recon_cli.sources.read.intervals import Intervals
+from recon_cli.capabilities.init.proposal.evidence import (
+    MARGIN_BITS,
+    STRONG_POSITIONS,
+    Sum,
+    Support,
+)
+from recon_cli.capabilities.init.proposal.intervals import Intervals
 
 #: Of more lines all sets are too many.
 _MOST_LINES: Final = 14

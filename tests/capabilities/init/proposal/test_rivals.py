@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recon_cli.sources.read.evidence import Sum
-from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.relations import Axis, Relation, doubt_coincidence, sums_of
+from recon_cli.capabilities.init.proposal.evidence import Sum
+from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.relations import (
+    Axis,
+    Relation,
+    doubt_coincidence,
+    sums_of,
+)
 
 BASE = 3
 

@@ -1,0 +1,1 @@
+"""What the numbers of a sheet tell: its sums and shares, and the reading that they propose."""

@@ -1,0 +1,69 @@
+"""One table of a sheet as its numbers propose to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from recon_cli.capabilities.init.proposal.crossed import ValueSum
+from recon_cli.capabilities.init.proposal.lattice import Lattice
+from recon_cli.capabilities.init.proposal.relations import Relations
+from recon_cli.sources.read.choices import NUMBERS, Question, SaidSum
+from recon_cli.sources.read.numbers import GERMAN
+from recon_cli.sources.read.table_reading import TableReading
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposedTable(TableReading):
+    """One table of a sheet, with what its numbers tell and what is said of them.
+
+    Attributes:
+        relations: Sums and shares among its columns, and among its rows.
+        lattice: Features among the columns of counts.
+        values: Of a long table the sums among the values of its dimensions.
+        questions: What the numbers leave open.
+        said_counts: Columns of which somebody says that they count some of the others' people.
+        taken_sums: Sums of columns that are taken for what they look like: total, then parts.
+        said_apart: Columns of which somebody says that they exclude each other.
+        said_sums: Sums that somebody says, of this table or of several.
+        counted_rows: Of a table of kinds the rows, from 0, that count some of the others' people.
+        counted_values: What may be values of a long table of which somebody says the same.
+        rows_total: Rows of which somebody says that those beside them add up to them.
+        rows_apart: Those of which somebody says that they exclude each other.
+    """
+
+    relations: Relations
+    lattice: Lattice
+    values: tuple[ValueSum, ...] = ()
+    questions: tuple[Question, ...] = ()
+    said_counts: tuple[int, ...] = ()
+    taken_sums: tuple[tuple[int, ...], ...] = ()
+    said_apart: tuple[int, ...] = ()
+    said_sums: tuple[SaidSum, ...] = ()
+    counted_rows: tuple[int, ...] = ()
+    counted_values: tuple[str, ...] = ()
+    rows_total: tuple[int, ...] = ()
+    rows_apart: tuple[int, ...] = ()
+
+
+def said_texts(
+    sheets: Iterable[ProposedTable], others: Iterable[ProposedTable] = ()
+) -> dict[str, object]:
+    """Return what a mapping says of the texts among counts, and of groups of digits.
+
+    Args:
+        sheets: Tables of no known format.
+        others: Those of known formats, whose numbers are printed as these say.
+    """
+    grids = [table.grid for table in sheets]
+    mapping: dict[str, object] = {}
+    if any(grid.convention == GERMAN for grid in grids):
+        mapping["thousands"] = "."
+    elif any(grid.alternatives for grid in grids):
+        mapping["thousands"] = ","
+    if any(grid.in_parentheses for grid in grids):
+        mapping["parentheses"] = NUMBERS
+    grids += [table.grid for table in others]
+    if zeros := sorted(frozenset().union(*(grid.zeros for grid in grids))):
+        mapping["zeros"] = zeros
+    return mapping
