@@ -262,6 +262,7 @@ class _Search:
         self.count, self.width = block.low.shape
         scale = float(np.max(np.where(block.known, np.abs(block.low), 0.0), initial=1.0))
         self.slack = _BINARY * scale
+        self._rooms: dict[int, FloatArray] = {}
 
     # --- totals beside their parts ----------------------------------------------------------
 
@@ -271,7 +272,10 @@ class _Search:
         for order in (list(lines), list(lines)[::-1]):
             position = {line: i for i, line in enumerate(order)}
             end: dict[int, int] = {}
-            for i in self._no_less_than_next(order)[::-1].tolist():
+            possible, holds_two = self._no_less_than_next(order)
+            for i, is_two in zip(possible[::-1].tolist(), holds_two[::-1].tolist(), strict=True):
+                if not is_two and i + 1 not in end:
+                    continue
                 best = self._chain(order, i, end, step)
                 if end:  # what looks like a total among the parts may be none
                     plain = self._chain(order, i, {}, step)
@@ -286,19 +290,35 @@ class _Search:
                     end[position[order[i]]] = at
         return [each for each, _ in found.values()]
 
-    def _no_less_than_next(self, order: Sequence[int]) -> NDArray[np.intp]:
-        """The places in an order of lines that are nowhere less than the line behind them."""
+    def _no_less_than_next(self, order: Sequence[int]) -> tuple[NDArray[np.intp], BoolArray]:
+        """Return the places of lines that are nowhere less than the line behind them.
+
+        Returns:
+            Places in the order of those that show a number, and which of them are nowhere less
+            than the next two lines together: no others begin a sum.
+        """
         at = np.array(order, dtype=np.intp)
-        room = self._tolerance(2) + self.slack
-        least, most = self.block.low[at[1:]], self.block.high[at[:-1]]
-        return np.flatnonzero((least <= most + room).all(axis=1))
+        low, most = self.block.low[at], self.block.high[at] + self.slack
+        is_no_less = (low[1:] <= most[:-1] + self._tolerance(2)).all(axis=1)
+        places = np.flatnonzero(is_no_less & self._tells[at[:-1]])
+        holds_two = np.zeros(len(places), dtype=bool)
+        inner = places[places + 2 < len(at)]
+        together = low[inner + 1] + low[inner + 2]
+        holds_two[: len(inner)] = (together <= most[inner] + self._tolerance(2)).all(axis=1)
+        return places, holds_two
+
+    @cached_property
+    def _tells(self) -> BoolArray:
+        """Return the lines that show a number other than zero."""
+        found: BoolArray = (self.block.known & (self.block.low != 0)).any(axis=1)
+        return found
 
     def _chain(
         self, order: Sequence[int], i: int, end: dict[int, int], step: int
     ) -> tuple[Sum, int] | None:
         """Return the best sum of the lines that follow ``order[i]``, and where it ends."""
         block, total = self.block, order[i]
-        if not (block.known[total] & (block.low[total] != 0)).any():
+        if not self._tells[total]:
             return None
         low = np.zeros(self.width)
         high = np.zeros(self.width)
@@ -369,10 +389,13 @@ class _Search:
 
     def _gapped(self, total: int, near: Sequence[int]) -> Iterator[Sum]:
         """Yield the one sum of some of the lines near a total that is far from chance."""
-        block = self.block
-        lines = [line for line in near if self._may_be_in(line, total)]
+        block, size = self.block, self._sizes[total]
+        if size < math.log2(2 * self.count) + 2 + CERTAIN_BITS:
+            return
+        most_of_one = block.high[total] + self._tolerance(1) + self.slack
+        may_be_in = (block.low[near] <= most_of_one).all(axis=1).tolist()
+        lines = [line for line, is_in in zip(near, may_be_in, strict=True) if is_in]
         tried = math.log2(2 * self.count) + len(lines)
-        size = np.log2(1 + np.where(block.known[total], np.abs(block.low[total]), 0)).sum()
         if len(lines) < 2 or size < tried + CERTAIN_BITS:
             return
         chosen = (np.arange(1 << len(lines))[:, None] >> np.arange(len(lines))) & 1
@@ -398,6 +421,13 @@ class _Search:
                 found.append(Sum(total, tuple(parts), 0, support, self._is_rounded))
         if len(found) == 1:
             yield found[0]
+
+    @cached_property
+    def _sizes(self) -> list[float]:
+        """Return how many bits the numbers of each line have."""
+        told = np.where(self.block.known, np.abs(self.block.low), 0)
+        sizes: list[float] = np.log2(1 + told).sum(axis=1).tolist()
+        return sizes
 
     def _may_be_in(self, line: int, other: int) -> bool:
         """Test whether a line is nowhere more than another."""
@@ -533,8 +563,7 @@ class _Search:
     def _may_tell(self) -> BoolArray:
         """Totals of which a sum would be told from chance, if all their numbers showed it."""
         block = self.block
-        sizes = np.abs(block.low) / block.unit
-        bits = np.log2(1 + sizes) - self._surprise(np.zeros(self.width), 3, block.unit)
+        bits = self._bits - self._surprise(np.zeros(self.width), 3, block.unit)
         most = np.where(block.known, np.maximum(bits, 0.0), 0.0).sum(axis=1)
         found: BoolArray = most >= self._tried_elsewhere + MARGIN_BITS
         return found
@@ -564,9 +593,10 @@ class _Search:
 
     def _tolerance(self, terms: int) -> FloatArray:
         """Measure how far a rounded total may be from the sum of as many rounded parts."""
-        if self.units is None:
-            return np.zeros(self.width)
-        return self.units * (terms + 1) / 2
+        if terms not in self._rooms:
+            units = np.zeros(self.width) if self.units is None else self.units
+            self._rooms[terms] = units * (terms + 1) / 2
+        return self._rooms[terms]
 
     def _surprise(
         self, off: FloatArray, terms: NDArray[np.int64] | int, unit: FloatArray
@@ -587,6 +617,12 @@ class _Search:
             spread + (off / unit / np.maximum(error, 0.5)) ** 2 * math.log2(math.e) / 2
         )
         return found
+
+    @cached_property
+    def _bits(self) -> FloatArray:
+        """(lines × positions) How many bits each number has, in steps of its unit."""
+        bits: FloatArray = np.log2(1 + np.abs(self.block.low) / self.block.unit)
+        return bits
 
     def weigh(self, total: int, parts: Sequence[int]) -> Support:
         """Weigh that a line is the sum of some others, beside which nothing is tried."""
@@ -612,13 +648,14 @@ class _Search:
         slack = self.slack + room
         broken = (run.low > block.high[total] + slack) | (run.high < block.low[total] - slack)
         broken &= block.present[total]
-        shown = block.known[total] & run.known & ~broken & (block.low[total] != 0)
-        opened = block.present[total] & ~broken & ~shown & (block.low[total] != 0)
+        may_show = ~broken & (block.low[total] != 0)
+        shown = block.known[total] & run.known & may_show
+        opened = block.present[total] & ~shown & may_show
         weighed = shown & (run.filled >= 2)
-        unit = block.unit[total]
-        size = np.abs(block.low[total]) / unit
-        off = np.where(shown, np.abs(block.low[total] - run.low), 0.0)
-        bits = np.log2(1 + size) - self._surprise(off, run.filled + 1, unit)
+        bits = self._bits[total]
+        if self.units is not None:
+            off = np.where(shown, np.abs(block.low[total] - run.low), 0.0)
+            bits = bits - self._surprise(off, run.filled + 1, block.unit[total])
         return Support(
             int(weighed.sum()),
             int(opened.sum() + (shown & ~weighed).sum()),
