@@ -30,7 +30,7 @@ from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.legacy import open_legacy
 from recon_cli.sources.listing import IncompleteSource, complete_geounits
-from recon_cli.sources.shares import SHARES, Shares
+from recon_cli.sources.shares import NO_SHARES, SHARES, Shares
 from recon_cli.sources.tabular import Sheet, documents_of_sheets, unread_sheets
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import AbsentCells, TidySource, open_tidy, tables_without_zeros
@@ -335,6 +335,8 @@ def _shares(release: Release, protection: Protection, readers: Sequence[SheetRea
         for i, reader in enumerate(readers)
         for rows in reader.shares()
     ]
+    if not any(frame.height for frame in frames):
+        return NO_SHARES
     sheets = [reader.roles.sheet for reader in readers]
     return Shares.of(
         release,
