@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -438,7 +439,8 @@ def _zero_run(folder: Path, files: list[Path]) -> Path:
 
 
 def _records(path: Path) -> pl.DataFrame:
-    first, headers, *rows = openpyxl.load_workbook(path)["Records"].iter_rows(values_only=True)
+    with contextlib.closing(openpyxl.load_workbook(path, read_only=True)) as book:
+        first, headers, *rows = book["Records"].iter_rows(values_only=True)
     assert first[0] == NOT_FOR_PUBLICATION
     return pl.DataFrame(rows, schema=[str(each) for each in headers], orient="row")
 

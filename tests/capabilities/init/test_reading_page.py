@@ -82,12 +82,13 @@ def test_a_column_that_is_asked_about_is_marked() -> None:
 def test_rows_and_columns_that_are_not_shown_are_counted() -> None:
     wide = [f"x{i}" for i in range(70)]
     rows = [[f"Place {i}", *(str(i * 3 + j) for j in range(70))] for i in range(500)]
-    view = view_of(["Place", *wide], *rows)
+    reading = propose(sheet_of_rows("a", [["Place", *wide], *rows]))
+    view = sheet_view(reading, "a")
     shown = [row for row in view.rows if row.cells]
     assert len(shown) + view.hidden_rows == 501
     assert [row.hidden for row in view.rows if row.hidden] == [view.hidden_rows]
     assert len(view.columns) + view.hidden_columns == 71
-    page = reading_page([("a", propose(sheet_of_rows("a", [["Place", *wide], *rows])))], "a")
+    page = reading_page([("a", reading)], "a")
     assert "421 rows are not shown" in page
     assert "11 columns on the right are not shown" in page
 

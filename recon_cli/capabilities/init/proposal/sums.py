@@ -401,18 +401,24 @@ class _Search:
         chosen = (np.arange(1 << len(lines))[:, None] >> np.arange(len(lines))) & 1
         chosen = chosen[chosen.sum(axis=1) >= 2]
         room = self._tolerance(len(lines)) + self.slack
-        least = chosen @ block.low[lines]
-        high = block.high[lines]
-        most = chosen @ np.where(np.isinf(high), 0.0, high)
-        is_open = chosen @ np.isinf(high).astype(np.int64) > 0
-        fits = (least <= block.high[total] + room) & (
-            (most >= block.low[total] - room) | is_open | ~block.present[total]
-        )
-        shown = (chosen @ (~block.known[lines]).astype(np.int64) == 0) & block.known[total]
-        able = fits.all(axis=1) & (shown.sum(axis=1) >= STRONG_POSITIONS)
+        # Most do not fit in some of the first positions: the others need not be added up.
+        for some in (slice(0, _FIRST_POSITIONS), slice(_FIRST_POSITIONS, None)):
+            own = chosen.astype(np.float64)
+            least, high = own @ block.low[lines, some], block.high[lines, some]
+            most = own @ np.where(np.isinf(high), 0.0, high)
+            is_open = own @ np.isinf(high).astype(np.float64) > 0
+            fits = (least <= block.high[total, some] + room[some]) & (
+                (most >= block.low[total, some] - room[some])
+                | is_open
+                | ~block.present[total, some]
+            )
+            chosen = chosen[fits.all(axis=1)]
+        withheld = (~block.known[lines]).astype(np.int64)
+        shown = (chosen @ withheld == 0) & block.known[total]
+        able = shown.sum(axis=1) >= STRONG_POSITIONS
         found: list[Sum] = []
-        for own in chosen[able].astype(bool):
-            parts = [line for line, is_part in zip(lines, own, strict=True) if is_part]
+        for each in chosen[able].astype(bool):
+            parts = [line for line, is_part in zip(lines, each, strict=True) if is_part]
             gaps = [line for line in near if line not in parts and line < parts[-1]]
             if not gaps or not all(self._has_before(line, parts) for line in gaps):
                 continue
