@@ -19,7 +19,7 @@ from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.claims.groups import claim_columns
 from recon_cli.capabilities.findings.asked import coverage_gaps, left_out_gaps
 from recon_cli.capabilities.findings.fresh import WorkFolder
-from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.capabilities.findings.proven import Mode, Proofs
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.coverage import Coverage, LeftOut
@@ -33,6 +33,8 @@ from recon_cli.store.published import has_statements, open_published, read_cover
 
 #: Tables that are named before the others are only counted.
 _NAMED = 5
+#: Partitions whose units are kept from one rule to the next.
+_KEPT = 64
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ class Evidence:
     def left_out(self) -> tuple[LeftOut, ...]:
         """Return the numbers of the published files that are not among the counts."""
         return read_left_out(self.tables)
+
+    @cached_property
+    def _laws(self) -> tuple[str, ...]:
+        return laws_of(self.tables, self.release)
 
     @property
     def is_exact(self) -> bool:
@@ -92,7 +98,7 @@ class Evidence:
         return Grounds(
             self.release.record,
             self._published_tables(),
-            laws_of(self.tables, self.release),
+            self._laws,
             (
                 *self.release.assumed,
                 *dict.fromkeys(zero.why or "a structural zero of the schema" for zero in assumed),
@@ -129,6 +135,7 @@ class Evidence:
             all(masks[at] == release.full[at] for masks in release.impossible) for at in places
         )
 
+    @cached_property
     def proofs(self) -> tuple[Proofs | None, tuple[str, ...]]:
         """Return the proofs about records, and the gaps in them."""
         folder = self._made(RECONSTRUCT)
@@ -153,6 +160,25 @@ class Evidence:
         if status.is_in(["undecided", "quarantined"]).any():
             gaps.append("some units were not reconstructed")
         return proofs, tuple(gaps)
+
+    def units(self, proofs: Proofs, partition: str, mode: Mode | None) -> pl.DataFrame:
+        """Return the units of a partition as `Proofs.units` does, read once for all rules.
+
+        Args:
+            mode: Mode in which variability counts as measured.
+        """
+        key = partition, mode
+        if key in self._units:
+            return self._units[key]
+        records = proofs.microdata.read(partition, columns=(proofs.release.geoid_column, "certain"))
+        units = proofs.units(partition, records, mode=mode)
+        if len(self._units) < _KEPT:
+            self._units[key] = units
+        return units
+
+    @cached_property
+    def _units(self) -> dict[tuple[str, Mode | None], pl.DataFrame]:
+        return {}
 
     def with_people(self, found: Finding) -> Finding:
         """Add the number of people, where a share is allowed and the number is known."""

@@ -50,12 +50,12 @@ class CertainRecords(Subject):
         _require_histogram(self.columns or (), release)
 
     def newly(self, now: Evidence, before: Before) -> Finding:
-        found, _ = now.proofs()
+        found, _ = now.proofs
         columns = self.columns or (() if found is None else found.columns)
         if before.records is None or not columns:
             return self.violations(now)
         rule = self.model_copy(update={"columns": tuple(columns)})
-        known, _ = before.records.proofs()
+        known, _ = before.records.proofs
         shown = columns if known is None else known.columns
         # Of a column that nothing tells of another value is as possible.
         is_told = not before.records.leaves_open(set(columns) - set(shown))
@@ -63,7 +63,7 @@ class CertainRecords(Subject):
         return difference(rule.violations(now), earlier)
 
     def violations(self, evidence: Evidence) -> Finding:
-        proofs, gaps = evidence.proofs()
+        proofs, gaps = evidence.proofs
         if proofs is None:
             return Finding(gaps=gaps)
         columns = self.columns or proofs.columns
@@ -78,7 +78,7 @@ class CertainRecords(Subject):
             )
         found = Finding(gaps=gaps)
         for name in proofs.microdata.partitions:
-            units = certain_units(proofs, name, columns, is_alone=evidence.stands_alone)
+            units = certain_units(evidence, proofs, name, columns)
             if proofs.claims is not None:
                 units = _with_claims(units, evidence, proofs.claims, name, columns)
             found += found_people(units)
@@ -95,12 +95,11 @@ def _require_histogram(columns: Sequence[str], release: Release) -> None:
 
 
 def certain_units(
-    proofs: Proofs, partition: str, columns: Sequence[str], *, is_alone: bool
+    evidence: Evidence, proofs: Proofs, partition: str, columns: Sequence[str]
 ) -> pl.DataFrame:
     """Return the geoid, ``people``, and bounds ``at_least`` and ``at_most`` of certain ones."""
     place = proofs.release.geoid_column
-    records = proofs.microdata.read(partition, columns=(place, "certain"))
-    units = proofs.units(partition, records, mode="exact" if is_alone else proofs.mode)
+    units = evidence.units(proofs, partition, "exact" if evidence.stands_alone else proofs.mode)
     people = pl.max_horizontal("population", "placed").fill_null(0)
     if not columns:  # totals alone say how many there are, and nothing of anybody
         return units.select(place, people=people, **_NOBODY)
@@ -152,7 +151,7 @@ class Geography(Subject):
     at_least: Annotated[int, Field(ge=1)] = PLACE
 
     def violations(self, evidence: Evidence) -> Finding:
-        proofs, gaps = evidence.proofs()
+        proofs, gaps = evidence.proofs
         if proofs is None:
             return Finding(gaps=gaps)
         found = Finding(gaps=(*gaps, *evidence.gaps_of_variability(proofs)))
@@ -161,9 +160,9 @@ class Geography(Subject):
         published = pl.col("population") if evidence.is_exact else pl.lit(None, pl.Int64)
         for name in proofs.microdata.partitions:
             sizes = proofs.blocks.read(name, columns=(place, "population"))
-            units = certain_units(
-                proofs, name, proofs.columns, is_alone=evidence.stands_alone
-            ).join(sizes.select(place, size=published), on=place, how="left")
+            units = certain_units(evidence, proofs, name, proofs.columns).join(
+                sizes.select(place, size=published), on=place, how="left"
+            )
             is_small = pl.col("size") < self.at_least
             found += found_people(
                 units.select(
@@ -202,7 +201,7 @@ class Categories(Subject):
         _require_histogram(self.columns, release)
 
     def violations(self, evidence: Evidence) -> Finding:
-        proofs, gaps = evidence.proofs()
+        proofs, gaps = evidence.proofs
         if proofs is None:
             return Finding(gaps=gaps)
         release, place = proofs.release, proofs.release.geoid_column
@@ -214,7 +213,7 @@ class Categories(Subject):
         totals = None if self.totals is None else self.read_totals(self.totals, release)
         features = [release.column_groups(name).feature for name in self.columns]
         for name in proofs.microdata.partitions:
-            units = certain_units(proofs, name, proofs.columns, is_alone=evidence.stands_alone)
+            units = certain_units(evidence, proofs, name, proofs.columns)
             small = pl.DataFrame(schema={place: pl.String, "small": pl.Int64})
             if totals is not None and not unseen:
                 read = dict.fromkeys((place, "certain", *features))
@@ -294,7 +293,7 @@ class Disclosed(Subject):
     known: Annotated[int, Field(ge=0)]
 
     def violations(self, evidence: Evidence) -> Finding:
-        proofs, gaps = evidence.proofs()
+        proofs, gaps = evidence.proofs
         if proofs is None:
             return Finding(gaps=gaps)
         if self.kind != "inferential":
@@ -314,7 +313,7 @@ class Disclosed(Subject):
     def _units(self, evidence: Evidence, proofs: Proofs, partition: str) -> pl.DataFrame:
         """Return the geoid, ``people``, and bounds ``at_least`` and ``at_most`` in such groups."""
         place = proofs.release.geoid_column
-        units = proofs.units(partition, proofs.microdata.read(partition)).select(
+        units = evidence.units(proofs, partition, proofs.mode).select(
             place,
             pl.col("population").cast(pl.Int64),  # of protected counts others may have more people
             people=pl.max_horizontal("population", "placed").fill_null(0).cast(pl.Int64),
