@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -177,10 +178,11 @@ class CountSheet:
         if self.dimensions:  # or two columns may well be named alike: their cells are told apart
             roles |= {each.at for each in self.counts}
         names = [header.casefold() for header in self.headers]
+        times = Counter(names)
         for at in sorted(roles):
-            if at < len(names) and names.count(names[at]) > 1:
+            if at < len(names) and times[names[at]] > 1:
                 raise SourceError(
-                    f"{self.sheet.where(max(self.skip, 1))}: {names.count(names[at])} columns are "
+                    f"{self.sheet.where(max(self.skip, 1))}: {times[names[at]]} columns are "
                     f"named {self.headers[at]!r}; leave one, or name them apart"
                 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 from unicodedata import category
@@ -75,11 +76,17 @@ class HeadedSheet:
         return (*self.sheet.head[self.at + 1 :], ("",) * self.sheet.width)[0]
 
     def column(self, header: str) -> int | None:
-        """Return the place of a column; None if there is none."""
-        return self.headers.index(header) if header in self.headers else None
+        """Return the place of a column, the first of that name; None if there is none."""
+        return self._places.get(header)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Map each header to its first place."""
+        backwards = range(len(self.headers) - 1, -1, -1)
+        return {self.headers[at]: at for at in backwards}
 
     def count(self, header: str) -> CountColumn:
-        return CountColumn(self.headers.index(header), header)
+        return CountColumn(self._places[header], header)
 
     def roles(
         self,
