@@ -19,8 +19,8 @@ from recon_cli.capabilities.init.proposal.sums import is_slip, parts_of
 SCALES: Final = (100.0, 1.0, 1_000.0, 10_000.0, 100_000.0)
 #: Positions by which most pairs are ruled out before all positions are looked at.
 _FIRST: Final = 4
-#: Larger blocks of pairs are looked at in parts.
-_MOST_PAIRS: Final = 4_000_000
+#: Numbers of pairs that are looked at together.
+_AT_ONCE: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,16 @@ def _fitting(
     if not len(pairs):
         return []
     found = []
-    for part, base in pairs[:_MOST_PAIRS].tolist():
-        tried = math.log2(len(at) ** 2 * len(SCALES)) + MARGIN_BITS
-        printed = _Printed(share, half, per, slack)
-        support = printed.support(numbers[part], numbers[base], tried)
-        if support.broken == 0 and support.shown >= 2 and support.bits >= support.tried:
-            found.append(Ratio(line, int(at[part]), int(at[base]), per, support))
+    tried = math.log2(len(at) ** 2 * len(SCALES)) + MARGIN_BITS
+    printed = _Printed(share, half, per, slack)
+    step = max(_AT_ONCE // len(told), 1)
+    for first in range(0, len(pairs), step):
+        some = pairs[first : first + step]
+        fitting = printed.are_shown(numbers[some[:, 0]], numbers[some[:, 1]])
+        for part, base in some[fitting].tolist():
+            support = printed.support(numbers[part], numbers[base], tried)
+            if support.bits >= support.tried:
+                found.append(Ratio(line, int(at[part]), int(at[base]), per, support))
     return found
 
 
@@ -185,16 +189,11 @@ class _Printed:
 
         A base so small that few quotients are possible weighs less.
         """
-        known: BoolArray = ~np.isnan(part) & ~np.isnan(base)
-        # A share printed for nobody of nobody may be anything: 0, a dash, 100.
-        some = known & (np.nan_to_num(base) > 0)
-        room = self.half * base + (self.per + self.share) * self.slack
-        fits = np.abs(self.per * part - self.share * base) <= room + 1e-9
-        shown = some & fits & (np.nan_to_num(part) > 0)
-        whole = np.nan_to_num(base, nan=1.0)
+        known, some, fits, room = self._compared(part, base)
+        shown = some & fits & (part > 0)
+        whole = np.where(known, base, 1.0)
         steps = np.minimum(self.per * whole / np.maximum(2 * room, 1e-9), whole) + 1
-        is_trivial = np.nan_to_num(part) == np.nan_to_num(base)
-        bits = np.log2(np.maximum(steps, 1.0))[shown & ~is_trivial].sum()
+        bits = np.log2(np.maximum(steps, 1.0))[shown & (part != base)].sum()
         return Support(
             int(shown.sum()),
             int((~known).sum()),
@@ -202,3 +201,24 @@ class _Printed:
             float(bits),
             tried,
         )
+
+    def are_shown(self, parts: FloatArray, bases: FloatArray) -> BoolArray:
+        """Tell which quotients, a row each, no position breaks and two show."""
+        _, some, fits, _ = self._compared(parts, bases)
+        shown = (some & fits & (parts > 0)).sum(axis=1)
+        found: BoolArray = ~(some & ~fits).any(axis=1) & (shown >= 2)
+        return found
+
+    def _compared(
+        self, part: FloatArray, base: FloatArray
+    ) -> tuple[BoolArray, BoolArray, BoolArray, FloatArray]:
+        """Compare numbers with what is printed.
+
+        Returns:
+            Where both are known, where the base is somebody, where the quotient fits, and how far
+            it may be off. A share printed for nobody of nobody may be anything: 0, a dash, 100.
+        """
+        known: BoolArray = ~np.isnan(part) & ~np.isnan(base)
+        room = self.half * base + (self.per + self.share) * self.slack
+        fits = np.abs(self.per * part - self.share * base) <= room + 1e-9
+        return known, known & (base > 0), fits, room
