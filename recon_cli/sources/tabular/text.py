@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import IO, Final
 
 import polars as pl
@@ -103,6 +104,7 @@ def _encoding(start: bytes) -> str:
     return "utf-8"
 
 
+@lru_cache(maxsize=4)  # each format looks at the first line of a file
 def _decoded_start(start: bytes, encoding: str) -> str:
     decoder = codecs.getincrementaldecoder(encoding)
     try:
