@@ -78,6 +78,26 @@ class Table:
         before, run, after = re.split("(#+)", self.code)
         return tuple(f"{before}{cell.number:0{len(run)}}{after}" for cell in self.cells)
 
+    @cached_property
+    def masks(self) -> tuple[tuple[int, ...], ...]:
+        """List the distinct masks of the cells by each feature, ascending."""
+        return tuple(
+            tuple(sorted(set(masks))) for masks in zip(*(c.masks for c in self.cells), strict=True)
+        )
+
+    @cached_property
+    def tallies(self) -> frozenset[int]:
+        """List the features whose picked options some cells count."""
+        return frozenset(cell.tally for cell in self.cells if cell.tally is not None)
+
+    @cached_property
+    def mask_places(self) -> tuple[tuple[int, ...], ...]:
+        """List for each feature where the mask of each cell is among `masks`."""
+        places = [{mask: at for at, mask in enumerate(masks)} for masks in self.masks]
+        return tuple(
+            tuple(place[cell.masks[f]] for cell in self.cells) for f, place in enumerate(places)
+        )
+
 
 @dataclass(frozen=True)
 class StructuralZero:

@@ -215,14 +215,15 @@ class Tabulation:
     @cached_property
     def columns(self) -> pl.DataFrame:
         """Return the columns of `membership`: ``table``, ``cell``, ``code``."""
+        sizes = [len(table.cells) for table in self.tables]
+        names = pl.Series([table.name for table in self.tables], dtype=pl.String)
+        numbers = [np.arange(0), *(np.arange(1, size + 1) for size in sizes)]
         return pl.DataFrame(
-            [
-                (table.name, cell.number, code)
-                for table in self.tables
-                for cell, code in zip(table.cells, table.codes, strict=True)
-            ],
-            schema={"table": pl.String, "cell": COUNTS["cell"], "code": pl.String},
-            orient="row",
+            {
+                "table": names.gather(np.repeat(np.arange(len(sizes)), sizes)),
+                "cell": pl.Series(np.concatenate(numbers)).cast(COUNTS["cell"]),
+                "code": [code for table in self.tables for code in table.codes],
+            }
         )
 
     def geounits(self, level: Level) -> tuple[pl.Series, Matrix]:
@@ -262,9 +263,8 @@ class _Lens:
     @classmethod
     def over(cls, tables: Sequence[Table], feature: Feature, index: int) -> _Lens:
         """Find the classes that the cells of ``tables`` distinguish."""
-        cells = [cell for table in tables for cell in table.cells]
-        masks = tuple(sorted({cell.masks[index] for cell in cells}))
-        tallied = any(cell.tally == index for cell in cells)
+        masks = tuple(sorted({mask for table in tables for mask in table.masks[index]}))
+        tallied = any(index in table.tallies for table in tables)
         return _lens(masks, feature, tallied=tallied)
 
 
@@ -316,12 +316,14 @@ def _block(release: Release, table: Table, found: Sequence[IntArray | None], hei
     lenses = [_Lens.over([table], feature, i) for i, feature in enumerate(release.features)]
     first, inverse = _combine(lenses, found, height)
     step = max(1, _PAIRS // len(table.cells))
+    if not len(first):
+        return sparse.csr_array((0, len(table.cells)), dtype=np.int64)
+    if height <= step:
+        return sparse.csr_array(_weights(release, table, found, first)[inverse])
     parts = [
         sparse.csr_array(_weights(release, table, found, first[at : at + step]))
         for at in range(0, len(first), step)
     ]
-    if not parts:
-        return sparse.csr_array((0, len(table.cells)), dtype=np.int64)
     return sparse.csr_array(sparse.vstack(parts, format="csr"))[inverse]
 
 
@@ -331,13 +333,11 @@ def _weights(
     """Evaluate every cell's predicate and tally for the rows ``kinds`` of ``found``."""
     weights = np.ones((len(kinds), len(table.cells)), np.int64)
     for i, (feature, values) in enumerate(zip(release.features, found, strict=True)):
-        masks = sorted({cell.masks[i] for cell in table.cells})
-        if values is None or masks == [feature.full]:
+        masks = table.masks[i]
+        if values is None or masks == (feature.full,):
             continue
-        rank = {mask: at for at, mask in enumerate(masks)}
         truth = np.stack([_spread(mask, len(feature.values)) for mask in masks])
-        inside = truth[:, values[kinds]]
-        weights *= inside[[rank[cell.masks[i]] for cell in table.cells]].T
+        weights *= truth[:, values[kinds]].T[:, table.mask_places[i]]
     for at, cell in enumerate(table.cells):
         tallied = None if cell.tally is None else found[cell.tally]
         if cell.tally is not None and tallied is not None:
