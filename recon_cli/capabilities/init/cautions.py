@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
@@ -29,6 +30,8 @@ _FREE: Final = "F"
 #: Letters of a text, and hidden lines, that are shown.
 _LONGEST: Final = 60
 _MOST_NAMED: Final = 20
+#: Counts of a column that tell of what number they are multiples.
+_FEWEST_MULTIPLES: Final = 4
 #: Odd and even numbers add up by chance too often to tell.
 _LEAST_BASE: Final = 2
 #: One table in so many, as a power of two, adds up by chance; what is proven if not is false.
@@ -78,13 +81,55 @@ def of_unstated(beside: Iterable[str], readings: Iterable[Proposal]) -> Iterator
         return
     for text in beside:
         if says(text, Sense.UNSTATED):
-            shown = " ".join(text.split())
-            shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+            shown = _shown(text)
             yield (
                 f"whether somebody is in a total and in none of its parts: a note says {shown!r} "
                 "(if so, `--sum 'TOTAL = A + B + ...'`)"
             )
             return
+
+
+def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | Question | None:
+    """Say that counts may be rounded, where a note says so and not all are multiples of a number.
+
+    Return a question where some columns are, and others are not: a law is of all counts of a
+    table. Return nothing where no note speaks of rounding.
+    """
+    text = next((text for text in beside if says(text, Sense.ROUNDED)), None)
+    if text is None:
+        return None
+    note = _shown(text)
+    for table in (table for reading in readings for table in reading.tables):
+        bases = {table.header(at): _base_of(table, at) for at in table.counts}
+        rounded = [name for name, base in bases.items() if base > _LEAST_BASE]
+        exact = [name for name in bases if name not in rounded]
+        base = math.gcd(*(bases[name] for name in rounded))
+        if rounded and exact and re.search(rf"\b{base}\b", text):
+            return Question(
+                f"a note says {note!r}: {', '.join(map(repr, rounded))} are multiples of {base}, "
+                f"and {', '.join(map(repr, exact))} not; what is rounded is read by itself",
+                {
+                    "read what is rounded": flag("leave-out", *exact),
+                    "none is rounded": "--rounded none",
+                },
+            )
+    return (
+        f"whether counts are rounded: a note says {note!r}, and they are not all multiples of one "
+        "number; they are taken as exact"
+    )
+
+
+def _base_of(table: ProposedTable, at: int) -> int:
+    """Return the number of which all counts of a column are multiples; 1 where few tell."""
+    values = table.grid.values[table.region.body, at]
+    told = values[~np.isnan(values) & (values > 0)].astype(np.int64)
+    return int(np.gcd.reduce(told)) if len(told) >= _FEWEST_MULTIPLES else 1
+
+
+def _shown(text: str) -> str:
+    """Return the beginning of a text, on one line."""
+    shown = " ".join(text.split())
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
 def in_units(name: str, sheet: CountSheet) -> Iterator[Question]:
@@ -108,8 +153,7 @@ def in_thousands(beside: Iterable[str]) -> Iterator[Question]:
     """Yield a question where words beside numbers say that they are in thousands or millions."""
     for text in beside:
         if says(text, Sense.SCALE):
-            shown = " ".join(text.split())
-            shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+            shown = _shown(text)
             yield Question(
                 f"{shown!r}: numbers in thousands or millions are no counts: write them out, and "
                 "declare by a law that they are rounded; or are they as they are?",

@@ -276,7 +276,8 @@ def _settled(
         if answer is None:
             left.append(asked[0].text)
         else:
-            said = said.with_flags(answer)
+            declared, rest = declared.with_flags(answer)
+            said = said.with_flags(rest)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from recon_cli.errors import ConfigError
 from recon_cli.statement.rounding import Rounded
@@ -77,6 +78,21 @@ class Declared:
         rules: dict[str | None, Suppressed] = dict.fromkeys(markers, rule)
         rules |= {marker: own for marker, own in self.rules.items() if marker is not None}
         return replace(self, rules=rules)
+
+    def with_flags(self, flags: str) -> tuple[Declared, str]:
+        """Take what an answer says of rounding; return the flags that say other things, too.
+
+        Example:
+            >>> declared, rest = NOTHING_DECLARED.with_flags("--rounded none --count 'Of age'")
+            >>> declared.rounding, rest
+            ('none', "--count 'Of age'")
+        """
+        words = shlex.split(flags)
+        if "--rounded" not in words:
+            return self, flags
+        at = words.index("--rounded")
+        (how,) = (each for each in get_args(Rounding) if each == words[at + 1])
+        return replace(self, rounding=how), shlex.join([*words[:at], *words[at + 2 :]])
 
     @property
     def below(self) -> int:

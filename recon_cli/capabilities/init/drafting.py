@@ -43,7 +43,7 @@ from recon_cli.capabilities.init.statistic_tables import (
     taken_values,
     with_statistics,
 )
-from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
+from recon_cli.capabilities.init.structure import Said, Structure
 from recon_cli.capabilities.init.table_questions import (
     ask_across,
     ask_division,
@@ -61,11 +61,11 @@ from recon_cli.capabilities.init.table_questions import (
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.capabilities.init.titles import Titled, named_by_titles
 from recon_cli.capabilities.init.universes import separate_tables
+from recon_cli.capabilities.init.value_structure import structure_of_values
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.count_sheet import COLUMNS
 from recon_cli.sources.formats.row_blocks import ask_above
 from recon_cli.sources.formats.sheet import ROWS
-from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, each_some_of_next, flag
 from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
@@ -609,21 +609,7 @@ class _Drafter:
             if at not in table.said_apart:
                 self.questions += filter(None, [ask_percentages(table.header(at), values)])
             place = {value: i for i, value in enumerate(values)}
-            sums = [
-                Relation(
-                    Axis.ROWS,
-                    place[each.total],
-                    tuple(place[value] for value in each.parts),
-                    each.support,
-                )
-                for each in table.values
-                if each.dimension == at and each.support.is_strong
-            ]
-            empty = Intervals.exact(np.zeros((len(values), 0)))
-            said = Said(frozenset(place[v] for v in table.counted_values if v in place))
-            structure = Structure.of({i: (v,) for v, i in place.items()}, sums, empty, said=said)
-            structure = _with_total(replace(structure, doubts=()), values)
-            structure = _named(structure, table.headers[at][-1] if table.headers[at] else "")
+            structure = structure_of_values(table, at)
             self._ask_unplaced(structure, values)
             crossed = [condition for known in meanings for condition in known.values()]
             found = self._conditions(structure, crossed)
@@ -798,31 +784,6 @@ def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:
 def _distinct(cells: Sequence[Condition]) -> list[Condition]:
     """Return each cell once."""
     return list({key_of(cell): cell for cell in cells}.values())
-
-
-def _with_total(structure: Structure, values: Sequence[str]) -> Structure:
-    """With everybody for a value that its word says is the total, where no sum shows it.
-
-    Then there may be others who have none of the values.
-    """
-    totals = [i for i, value in enumerate(values) if is_total(value)]
-    (feature, *more) = structure.features or (None,)
-    if feature is None or more or feature.has_total or len(totals) != 1:
-        return structure
-    others = [i for i in range(len(values)) if i not in totals]
-    rest = f"not {values[others[0]]}" if len(others) == 1 else "other"
-    told = DraftedFeature(feature.name, tuple(values[i] for i in others), rest)
-    counted = {i: {0: frozenset((at,))} for at, i in enumerate(others)}
-    return replace(structure, features=(told,), values={totals[0]: {}, **counted})
-
-
-def _named(structure: Structure, header: str) -> Structure:
-    """With the header of a dimension as the name of its feature."""
-    features = tuple(
-        each if i or not header else replace(each, name=header)
-        for i, each in enumerate(structure.features)
-    )
-    return replace(structure, features=features)
 
 
 def _have_same_rows(one: ProposedTable, other: ProposedTable) -> bool:

@@ -57,6 +57,8 @@ class LineNumbers:
             return False
         for line in others:
             own = self.at[line]
+            if not (block.present[at] & block.present[own]).any():
+                return False
             both = block.known[at] & block.known[own]
             most = block.low[at] if both.any() else block.high[at]
             if (block.low[own] > most)[both if both.any() else slice(None)].any():

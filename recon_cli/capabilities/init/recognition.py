@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
-from recon_cli.capabilities.init.cautions import added_up
-from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
+from recon_cli.capabilities.init.cautions import added_up, of_rounding
+from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared, Rounding
 from recon_cli.capabilities.init.drafting import draft, geoids_of
 from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.names import slug
@@ -263,18 +263,31 @@ def _with_protection(
             f"why {found.shown_below:,} counts are shown that the rule would suppress: the law is "
             f"taken to be of {marks} alone"
         )
+    found = replace(found, doubts=(*found.doubts, *doubts))
+    return _with_rounding(found, rounding, totals)
+
+
+def _with_rounding(
+    found: RecognisedFiles, rounding: Rounding | None, totals: Sequence[str]
+) -> RecognisedFiles:
+    """Add what is asked, or doubtful, of how counts are rounded."""
+    readings = [reading for _, reading in found.readings]
+    told: list[str | Question | None] = []
     if found.base is not None and rounding is None:
-        doubts.append(
+        told.append(
             f"whether counts are rounded, and how: {_multiples(found)}, so the "
             "drafted law says that each was rounded up or down (`--rounded nearest`, `random`, "
             "`controlled` or `none`)"
         )
-    asked = added_up((reading for _, reading in found.readings), totals)
-    if asked is not None and found.base is not None and rounding in (None, "nearest", "random"):
-        found = replace(found, questions=(*found.questions, asked))
+    elif rounding is None:
+        told.append(of_rounding(found.beside, readings))
+    if found.base is not None and rounding in (None, "nearest", "random"):
+        told.append(added_up(readings, totals))
     if rounding == "none":
         found = replace(found, base=None, bases={})
-    return replace(found, doubts=(*found.doubts, *doubts))
+    questions = [each for each in told if isinstance(each, Question)]
+    doubts = [each for each in told if isinstance(each, str)]
+    return replace(found, questions=(*found.questions, *questions), doubts=(*found.doubts, *doubts))
 
 
 def _multiples(found: RecognisedFiles) -> str:

@@ -475,10 +475,13 @@ class _Builder:
             self._add_apart(others, largest)
         elif others:
             shown = ", ".join(repr(" ".join(self.labels[line])) for line in others[:4])
-            self.doubts.append(
-                f"whether {shown} {'are' if len(others) > 1 else 'is'} among "
-                f"{' '.join(self.labels[largest])!r}: nowhere more, and taken so"
+            one, several = "is among {}", "are among {}, and exclude each other"
+            among = (several if len(others) > 1 else one).format(
+                repr(" ".join(self.labels[largest]))
             )
+            taken = "each is taken to be some of it" if len(others) > 1 else "and taken so"
+            self.doubts.append(f"whether {shown} {among}: nowhere more, {taken}")
+            self.beside |= self._may_exclude(dict.fromkeys(others, largest))
             self._add_yes_or_no(others, largest)
         return []
 

@@ -184,8 +184,8 @@ class _Columns:
             codes = {at: words[-1] for at in (*single, *rest) if at not in words}
             return Names((words[-1],), above, codes, constants, flags, is_long=False)
         key = max(single, key=lambda at: (self._letters(at), self._are_words(at), -at))
-        twins = {at: key for at in single if at != key}
-        others = [at for at in rest if at not in single]
+        twins = {at: key for at in rest if at != key and (at in single or self._is_own(at))}
+        others = [at for at in rest if at not in (*single, *twins)]
         chain = sorted(others, key=lambda at: -self._count((at,)))
         parents: dict[int, int] = {}
         below = key
@@ -239,6 +239,12 @@ class _Columns:
                 left.remove(at)
                 twins[at] = left[0]
         return left, twins
+
+    def _is_own(self, at: int) -> bool:
+        """Test whether a column is blank in few rows, and another in each: ranks, codes."""
+        filled = self.grid.filled[self.body, at]
+        many = len(self.grid.coded((self.body[filled], at))[0])
+        return bool(many == filled.sum() > len(filled) // 2 and many > 2)
 
     def _filled(self, at: int) -> float:
         return float(self.grid.filled[self.body, at].mean())

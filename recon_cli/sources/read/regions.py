@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, numbered
+from recon_cli.errors import SourceError
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
@@ -28,6 +29,8 @@ _ROUNDED: Final = 0.05
 _ALIKE: Final = 0.8
 #: Of rows with fewer numbers, one that has half as many may lack just one.
 _FEWEST_OF_A_ROW: Final = 3
+#: Rows above the numbers that may be headers.
+_MOST_HEADERS: Final = 20
 #: Rows that are numbered before they are notes.
 _FEWEST_NOTES: Final = 2
 
@@ -97,6 +100,7 @@ class _Finder:
         data = self._data_rows(columns, said)
         if not data.any() or (not said and self._numbers_notes(columns)):
             return []
+        self._require_one_column_of_rows(int(np.argmax(data)), numeric)
         found: list[Region] = []
         for first, last in self._stretches(data, columns):
             starts = self._starts(np.flatnonzero(data[first : last + 1]) + first, columns)
@@ -114,6 +118,28 @@ class _Finder:
                 else:
                     found.append(region)
         return found
+
+    def _require_one_column_of_rows(self, first: int, numeric: BoolArray) -> None:
+        """Require that a table does not go on beside itself, as in a newspaper.
+
+        It does where a row has its words twice, from a column of names on, over other names.
+
+        Raises:
+            SourceError: Says where.
+        """
+        for row in range(min(first, _MOST_HEADERS)):
+            at = np.flatnonzero(self.grid.filled[row])
+            texts = self.grid.texts[row, at].tolist()
+            half = len(at) // 2
+            if half < 2 or texts[:half] != texts[half:] or len({*texts}) < half:
+                continue
+            left, right = int(at[0]), int(at[half])
+            one, two = ({*filter(None, self.grid.texts[first:, j].tolist())} for j in (left, right))
+            if not numeric[[left, right]].any() and len(one) > 1 and one.isdisjoint(two):
+                raise SourceError(
+                    f"{self.grid.label}: the table goes on beside itself, from column {right + 1} "
+                    f"({texts[half]!r}) on: write those rows below the others"
+                )
 
     def _numbers_notes(self, columns: NDArray[np.intp]) -> bool:
         """Test whether the only numbers of a sheet are those of notes: 1, 2, 3, … before texts."""

@@ -34,6 +34,7 @@ class Sense(StrEnum):
     PERCENTAGE = "percentage"
     MEASURE = "measure"
     SCALE = "scale"
+    ROUNDED = "rounded"
     PLACE = "place"
     OF_WHICH = "of_which"
     KIND = "kind"

@@ -72,3 +72,13 @@ def test_places_are_part_of_others_that_are_part_of_one() -> None:
     Path("a.csv").write_text("\n".join(["Area,Part of,Persons,Male,Female", *rows]) + "\n")
     recon("init", "a.csv", "--all-places")
     assert _ends() == TRUE
+
+
+@pytest.mark.parametrize("codes", [("1", "2", "3", "4"), ("E01", "E02", "E03", "E04")])
+def test_ranks_and_codes_that_some_rows_lack_are_no_levels(codes: tuple[str, ...]) -> None:
+    """The total, without a rank as the others are, was the whole of these alone."""
+    counts = ("Syria,13,*,*", "Iran,30,23,7", "Sudan,19,13,6", "Eritrea,6,6,0")
+    rows = [*map(",".join, zip(codes, counts, strict=True)), ",Other,21,15,6", ",Total,89,69,20"]
+    Path("a.csv").write_text("\n".join(["Rank,Nationality,All,Main,Dependants", *rows, ""]))
+    recon("init", "a.csv", "--all-places")
+    assert _ends() == [(1, 1), (12, 12)]

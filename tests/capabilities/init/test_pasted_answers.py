@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.publications.archetypes import ARCHETYPES
 from benchmarks.publications.drawing import draw
+from recon_cli.capabilities.init.declared import NOTHING_DECLARED
 from recon_cli.capabilities.init.questions import Said
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
 from recon_cli.errors import ReconError
@@ -27,8 +28,10 @@ Rows = list[list[str]]
 Change = Callable[[Rows, list[int], list[int], np.random.Generator], Rows]
 
 
-def read(path: Path, said: Said) -> RecognisedFiles:
-    return recognise([path], None, said.mapping, said.choices(codes_first=False))
+def read(path: Path, flags: str = "") -> RecognisedFiles:
+    declared, rest = NOTHING_DECLARED.with_flags(flags)
+    said = Said().with_flags(rest)
+    return recognise([path], None, said.mapping, said.choices(codes_first=False), declared)
 
 
 def rows_of(path: Path) -> Rows:
@@ -118,13 +121,13 @@ def test_every_flag_that_is_offered_settles_its_question(first: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for path in drawn_files(Path(folder), first, 4):
             try:
-                found = read(path, Said())
+                found = read(path)
             except ReconError:
                 continue  # what is refused asks nothing
             for asked in found.questions:
                 questions += 1
                 assert asked.answers, f"{path.name}: {asked.text}"
                 for flags in {*asked.answers.values()} - {"--yes"}:
-                    again = read(path, Said().with_flags(flags)).questions
+                    again = read(path, flags).questions
                     assert asked.text not in {each.text for each in again}, f"{path.name}: {flags}"
     assert questions > 5

@@ -261,3 +261,26 @@ def test_a_long_file_is_asked_about_like_a_wide_one(
         audited = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
         found.append(sorted(audited.select("least", "greatest").iter_rows()))
     assert found[0] == found[1]
+
+
+def test_a_total_that_few_numbers_show_is_borne_out_by_the_total_that_it_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two stars in each part of one total silenced the question of all: 2 and 7 were 0 to 9."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(
+        "Country,Persons,Males,Females\nUnited Kingdom,91,39,52\nGreat Britain,69,28,41\n"
+        "England and Wales,27,11,16\nEngland,9,*,*\nWales,18,*,9\nScotland,42,17,25\n"
+        "Northern Ireland,22,11,11\n"
+    )
+    sums = [
+        "England and Wales = England + Wales",
+        "Great Britain = England and Wales + Scotland",
+    ]
+    asked = recon("init", "a.csv", code=2).output
+    assert all(f"--sum '{each}'" in asked for each in sums)
+
+    recon("init", "a.csv", *(word for each in sums for word in ("--sum", each)), "--all-places")
+    recon("run", "-q", "--until", "audit")
+    audited = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert sorted(audited["least"].to_list()) == [2, 7, 9]

@@ -61,7 +61,7 @@ class LongValues:
         # What one column shows is no question where stars leave it open in another.
         shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
         found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
-        found = with_said_values(found, self.choices.sums, dimensions, counts[0])
+        found = with_said_values(found, self.choices.sums, dimensions, counts[0], places)
         found = [
             each
             for each in found

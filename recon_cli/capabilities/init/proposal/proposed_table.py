@@ -28,6 +28,7 @@ class ProposedTable(TableReading):
         said_sums: Sums that somebody says, of this table or of several.
         counted_rows: Of a table of kinds the rows, from 0, that count some of the others' people.
         counted_values: What may be values of a long table of which somebody says the same.
+        apart_values: What may be values of which somebody says that they exclude each other.
         rows_total: Rows of which somebody says that those beside them add up to them.
         rows_apart: Those of which somebody says that they exclude each other.
     """
@@ -42,6 +43,7 @@ class ProposedTable(TableReading):
     said_sums: tuple[SaidSum, ...] = ()
     counted_rows: tuple[int, ...] = ()
     counted_values: tuple[str, ...] = ()
+    apart_values: tuple[str, ...] = ()
     rows_total: tuple[int, ...] = ()
     rows_apart: tuple[int, ...] = ()
 

@@ -322,41 +322,61 @@ def _nested(block: Intervals, strong: Mapping[int, Sequence[int]]) -> dict[int, 
     """Return totals of a list in which each stands above its parts, or each below, at any depth.
 
     Of the lines that are in no total yet, the nearest add up to a line by some number, against no
-    other, and what is withheld is few; of several such ways the best shown is the one.
+    other, and what is withheld is few; of several such ways the best shown is the one. A sum that
+    few numbers show is borne out by those that its total is a part of, if all together are shown.
 
     Args:
         block: Numbers that are not rounded.
         strong: Lines that numbers show to be totals → their parts.
     """
     many, best, most = len(block.low), dict[int, tuple[int, ...]](), 0.0
-    for order in (range(many), range(many - 1, -1, -1)) if many <= _MOST_ROWS else ():
-        found: dict[int, tuple[int, ...]] = {}
-        open_: list[int] = []
-        weight = 0.0
-        for line in order:
-            own, bits = tuple(strong.get(line, ())), 0.0
-            if not own or not {*own} <= {*open_}:
-                own, bits = _nearest_parts(block, line, open_)
-            if own:
-                found[line] = tuple(sorted(own))
-                open_ = [i for i in open_ if i not in own]
-                weight += bits
-            open_.append(line)
-        if len(open_) == 1:
-            found.pop(open_[0], None)  # the total of all totals is left to others
-        if weight > most:
+    least = MARGIN_BITS + np.log2(max(many, 1))
+    orders = (range(many), range(many - 1, -1, -1)) if many <= _MOST_ROWS else ()
+    for order, fewest in itertools.product(orders, (least, 1.0)):
+        found, weights = _nested_in_order(block, strong, order, fewest)
+        weight = sum(weights)
+        if weight > most and weight >= least * len(weights):
             best, most = found, weight
     return best
 
 
+def _nested_in_order(
+    block: Intervals, strong: Mapping[int, Sequence[int]], order: Iterable[int], fewest: float
+) -> tuple[dict[int, tuple[int, ...]], list[float]]:
+    """Return totals whose parts all stand before them in an order, and how each is shown.
+
+    Args:
+        fewest: How unlikely by chance each is at least, as a power of two.
+    """
+    found: dict[int, tuple[int, ...]] = {}
+    weights: list[float] = []
+    open_: list[int] = []
+    for line in order:
+        own, bits = tuple(strong.get(line, ())), 0.0
+        if not own or not {*own} <= {*open_}:
+            own, bits = _nearest_parts(block, line, open_, fewest)
+        if own:
+            found[line] = tuple(sorted(own))
+            open_ = [i for i in open_ if i not in own]
+            weights += [bits] * (line not in strong)
+        open_.append(line)
+    if len(open_) == 1:
+        found.pop(open_[0], None)  # the total of all totals is left to others
+    return found, weights
+
+
 def _nearest_parts(
-    block: Intervals, total: int, open_: Sequence[int]
+    block: Intervals, total: int, open_: Sequence[int], fewest: float
 ) -> tuple[tuple[int, ...], float]:
-    """Return the last of some lines that add up to a total, and how unlikely by chance it is."""
+    """Return the last of some lines that add up to a total, and how unlikely by chance it is.
+
+    Args:
+        fewest: How unlikely it is at least, as a power of two.
+    """
     low, high, known = block.low[total], block.high[total], block.known[total]
     least, most, told = np.zeros(len(low)), np.zeros(len(low)), known.copy()
     parts: tuple[int, ...] = ()
-    bits = MARGIN_BITS + np.log2(len(block.low))
+    bits = fewest
     for many, part in enumerate(reversed(open_[-_MOST_PARTS:]), start=1):
         least, most, told = (
             least + block.low[part],

@@ -64,10 +64,10 @@ def with_said_sums(
 
 
 def open_sum_error(said: SaidSum) -> SourceError:
-    """Return the error of a sum with others in it where these are places or values."""
+    """Return the error of a sum of places with others in it."""
     return SourceError(
-        f"--sum '{said}': say '...' of columns, or of rows that are kinds, and not of places or of "
-        "the values of a long file"
+        f"--sum '{said}': say '...' of what is counted, in columns, rows or values, and not of "
+        "places"
     )
 
 
@@ -151,25 +151,34 @@ def with_said_values(
     said: Iterable[SaidSum],
     dimensions: Iterable[tuple[int, Sequence[str]]],
     count: int,
+    places: Collection[int],
 ) -> list[ValueSum]:
     """Return the sums among values of a long table with those that are said.
 
     Args:
         dimensions: The column of each dimension, and its values.
         count: The column of counts.
+        places: The columns of places.
 
     Raises:
-        SourceError: Others are said to be in a sum, too, which is of columns and kinds alone.
+        SourceError: Others are said to be in a sum of places, too.
     """
-    said, dimensions = tuple(said), tuple(dimensions)
-    for each in said:
-        if each.is_open and any({*each.names} <= {*values} for _, values in dimensions):
+    of_values = [
+        (at, each) for each in said for at, values in dimensions if {*each.names} <= {*values}
+    ]
+    open_ = {(at, each.total): {*each.parts} for at, each in of_values if each.is_open}
+    for at, each in of_values:
+        if each.is_open and at in places:
             raise open_sum_error(each)
+    found = [
+        each
+        for each in found
+        if open_.get((each.dimension, each.total), set()).isdisjoint(each.parts)
+    ]
     told = [
         ValueSum(at, count, each.total, each.parts, Support(0, 0, 0, 0.0, 0.0, is_said=True))
-        for each in said
-        for at, values in dimensions
-        if {*each.names} <= {*values}
+        for at, each in of_values
+        if not each.is_open
     ]
     named = {(each.dimension, each.total) for each in told}
     settled = {each.dimension for each in told}

@@ -213,6 +213,7 @@ class TableDraft(TableReader):
             ),
             said_apart=self._said(self.choices.apart),
             counted_values=self.choices.count,
+            apart_values=self.choices.apart,
             said_sums=tuple(self.choices.sums),
         )
 
