@@ -48,6 +48,7 @@ from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, column
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.row_labels import rows_named
+from recon_cli.sources.read.table_reading import NAMELESS
 from recon_cli.sources.read.words import Sense, is_word
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import (
@@ -319,7 +320,8 @@ def _has_sum(table: ProposedTable, names: Sequence[str]) -> bool:
     """Test whether names are of one column each, of one row each, or of values of one dimension."""
     if table.names.is_long:
         texts = [set(table.grid.coded((table.region.body, at))[0]) for at in table.names.keys]
-        if any({*names} <= values for values in texts):
+        named = {name for name in names if name != NAMELESS}
+        if any({*names} <= own or ("" in own and named <= own) for own in texts):
             return True
     columns = (columns_named(table.headers, [name]) for name in names)
     rows = (rows_named(table.rows, [name]) for name in names)

@@ -11,7 +11,7 @@ from recon_cli.capabilities.init.proposal.crossed import numbers_by_line, number
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation
-from recon_cli.capabilities.init.proposal.said_sums import open_sums
+from recon_cli.capabilities.init.proposal.said_sums import open_sums, sums_of_blanks
 from recon_cli.capabilities.init.spans import do_overlap
 from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
 from recon_cli.sources.formats.vocabulary import interval, is_total
@@ -68,7 +68,7 @@ def _said_of_values(table: ProposedTable, at: int, place: Mapping[str, int]) -> 
     def lines_of(names: Sequence[str]) -> list[int]:
         return [place[name] for name in names if name in place]
 
-    within = open_sums(table.said_sums, lines_of)
+    within = open_sums([*table.said_sums, *sums_of_blanks(table.said_sums)], lines_of)
     counted = {*lines_of(table.counted_values)}
     inner = counted | {line for _, *parts in within for line in parts}
     others = {v: i for v, i in place.items() if i not in inner and not says(v, Sense.OF_WHICH)}

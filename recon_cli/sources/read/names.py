@@ -303,13 +303,17 @@ class _Columns:
     def _is_flag(self, at: int) -> bool:
         """Test whether a column is empty but where a number beside it is 0, or not there.
 
-        What is another in each row, as codes are, names the rows.
+        What is another in each row, as codes are, names the rows; so does what is before the
+        numbers, and another in most.
         """
         filled = self.grid.filled[self.body, at]
         if filled.all() or not filled.any():
             return False
         flags = self.grid.coded((self.body[filled], at))[0]
-        if len(flags) == filled.sum() and (len(flags) > 2 or at < self.region.numeric[0]):
+        is_before = at < self.region.numeric[0]
+        if len(flags) == filled.sum() and (len(flags) > 2 or is_before):
+            return False
+        if is_before and 2 * len(flags) > filled.sum():
             return False
         for column in self.region.numeric.tolist():
             values = self.grid.values[self.body, column]

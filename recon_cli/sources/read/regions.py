@@ -368,7 +368,8 @@ class _Finder:
         rows = np.flatnonzero(data)
         texts = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
         words = (texts & ~self.marks[:, columns]).any(axis=1)
-        over = np.where(words, texts.sum(axis=1), 0)  # ages look like intervals of counts
+        # Ages look like intervals of counts; over the first numbers below a gap they are headers.
+        over = np.where(words | self._are_headers(columns), texts.sum(axis=1), 0)
         cuts: list[tuple[int, int]] = []
         first = int(rows[0])
         for gap in np.flatnonzero(np.diff(rows) > 1).tolist():
@@ -550,9 +551,15 @@ class _Finder:
         return found
 
     def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
-        """Test whether the numbers of a column name its rows: with zeros before them, or years."""
+        """Test whether the numbers of a column name its rows: with zeros before them, or years.
+
+        So do those of a first column with a total among them, as ages beside *All ages*.
+        """
         rows = body[self.grid.filled[body, at]]
         texts, number = self.grid.coded((rows, at))
+        words = [text for text in texts if self.grid.number(text) is None]
+        if at == numeric[0] and len(numeric) > 1 and any(says(w, Sense.TOTAL) for w in words):
+            return True
         if any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts):
             return True
         numbers = [n for text in texts if (n := self.grid.number(text)) is not None]

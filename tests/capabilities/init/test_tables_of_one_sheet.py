@@ -159,3 +159,19 @@ def test_labels_that_come_again_below_others_are_parts_of_these() -> None:
         ("angling", "rowing"),
         ("males", "females"),
     }
+
+
+def test_a_header_of_ages_begins_a_second_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ages look like intervals of counts: places of the second table were in the first twice."""
+    monkeypatch.chdir(tmp_path)
+    Path("carers.csv").write_text(
+        "Table 1: Carers by area and sex,,,\nArea,All carers,Male,Female\nOrkney,131,93,38\n"
+        "East,55,39,16\nWest,32,19,13\nIsles,44,35,9\n\nTable 2: Carers by area and age,,,\n"
+        "Area,16-34,35-64,65+\nOrkney,58,34,39\nEast,25,*,19\nWest,21,*,5\nIsles,12,17,15\n"
+    )
+    recon("init", "carers.csv", "--total", "Orkney", "--all-places")
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert sorted(found.select("least", "greatest").iter_rows()) == [(6, 6), (11, 11)]

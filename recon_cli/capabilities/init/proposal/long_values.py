@@ -18,12 +18,13 @@ from recon_cli.capabilities.init.proposal.crossed import (
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.row_totals import said_groups
-from recon_cli.capabilities.init.proposal.said_sums import with_said_values
+from recon_cli.capabilities.init.proposal.said_sums import sums_of_blanks, with_said_values
 from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.sources.read.choices import Choices, Question, ask_ways, column_names, flag
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.table_reading import NAMELESS
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class LongValues:
         # What one column shows is no question where stars leave it open in another.
         shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
         found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
-        found = with_said_values(found, self.choices.sums, dimensions, counts[0], places)
+        sums = [*self.choices.sums, *sums_of_blanks(self.choices.sums)]
+        found = with_said_values(found, sums, dimensions, counts[0], places)
         found = [
             each
             for each in found
@@ -90,6 +92,15 @@ class LongValues:
         blocks = [self._block(each.dimension, count) for count in counts]
         own = Intervals.beside([b.take(lines, np.arange(b.low.shape[1])) for b in blocks])
         return not support_of(own, np.full(own.low.shape[1], 2.0 * (base - 1))).broken
+
+    def _is_most(self, each: ValueSum) -> bool:
+        """Test whether a total is nowhere less than any of its parts, and each is beside it."""
+        values = self.grid.coded((self.region.body, each.dimension))[0]
+        block = self._block(each.dimension, each.count)
+        whole, *parts = (values.index(value) for value in (each.total, *each.parts))
+        known = block.known[whole] & block.known[parts]
+        is_more = known & (block.low[parts] > block.low[whole])
+        return bool(known.any(axis=1).all()) and not is_more.any()
 
     def _block(self, at: int, count: int) -> Intervals:
         """Return the numbers of a column: values of a dimension by combinations of the others."""
@@ -153,5 +164,9 @@ class LongValues:
                 f"{name}: {own!r} may be {parts}: too few rows show it, none forbids it; is it so?"
             )
             answers = {"yes": flag("total", own), "no": flag("apart", name)}
+            # A blank is all of a group, which may be divided no further.
+            if not own and self._is_most(each):
+                more = flag("sum", f"{NAMELESS} = {' + '.join(each.parts)} + ...")
+                answers["they are in it, and others, too"] = more
         self.ask(Question(text, answers, (each.dimension,)))
         return doubted if each.support.shown else each

@@ -14,6 +14,7 @@ from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation,
 from recon_cli.capabilities.init.proposal.sums import find_sums
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.choices import SaidSum
+from recon_cli.sources.read.table_reading import NAMELESS
 
 
 def with_said_sums(
@@ -144,6 +145,11 @@ def without_rivals(found: Iterable[Relation], told: Sequence[Relation]) -> list[
 
     kept = [each for each in found if not is_across(each)]
     return [each for each in kept if not any(is_rival(each, own) for own in told)]
+
+
+def sums_of_blanks(said: Iterable[SaidSum]) -> list[SaidSum]:
+    """Return the sums of a blank label, by that: values have none, where places are *(blank)*."""
+    return [replace(each, total="") for each in said if each.total == NAMELESS]
 
 
 def with_said_values(
