@@ -9,7 +9,7 @@ from dataclasses import replace
 from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation, Relations
-from recon_cli.sources.formats.vocabulary import is_total
+from recon_cli.sources.formats.vocabulary import interval, is_total
 from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.words import Sense, says
@@ -149,3 +149,21 @@ def _side(each: Relation) -> int:
     if last - first + 1 != len(each.of):
         return 0
     return {first - 1: 1, last + 1: -1}.get(each.line, 0)
+
+
+def as_doubted(each: Relation, headers: Mapping[int, Path]) -> Relation:
+    """Return a sum of columns doubted if it is near to chance, and no word says it.
+
+    Words say it that call its line a total, or its parts sexes or ages.
+    """
+    if not each.is_sum or each.axis is not Axis.COLUMNS or each.support.is_said:
+        return each
+    is_near = not each.support.is_alike and each.support.margin < CERTAIN_BITS
+    are_people = all(
+        any(interval(word) or says(word, Sense.MALE, Sense.FEMALE) for word in headers[at])
+        for at in each.of
+    )
+    is_called = says(" ".join(headers[each.line]), Sense.TOTAL)
+    if not is_near or are_people or is_called:
+        return each
+    return replace(each, support=replace(each.support, is_doubted=True))

@@ -237,6 +237,11 @@ def intervals_of(grid: Grid, region: Region) -> Intervals:
     return _Table(grid, region, None).block
 
 
+def columns_of(grid: Grid, region: Region) -> Intervals:
+    """Return the numbers of all columns in the rows of a table, columns as lines."""
+    return intervals_of(grid, replace(region, numeric=np.arange(grid.shape[1]))).transposed
+
+
 class _Table:
     def __init__(self, grid: Grid, region: Region, withheld: BoolArray | None) -> None:
         self.grid = grid

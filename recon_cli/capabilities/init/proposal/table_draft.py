@@ -2,67 +2,55 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
-from recon_cli.capabilities.init.proposal.chance import doubt_chance, settle_rows, without_chance
+from recon_cli.capabilities.init.proposal.chance import (
+    as_doubted,
+    doubt_chance,
+    settle_rows,
+    without_chance,
+)
 from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.crossed_headers import with_crossed
-from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS, STRONG_POSITIONS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.lattice import Lattice
 from recon_cli.capabilities.init.proposal.long_values import LongValues
 from recon_cli.capabilities.init.proposal.parallels import (
-    slipped_parallels,
     with_nobody,
     with_parallels,
 )
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.ratios import ratio_slips
 from recon_cli.capabilities.init.proposal.relations import (
     Axis,
     Kind,
-    Relation,
     Relations,
+    columns_of,
     intervals_of,
 )
 from recon_cli.capabilities.init.proposal.row_totals import (
-    ask_groups_beside,
     possible_groups,
     with_groups,
     with_lone_total,
     with_nested,
 )
 from recon_cli.capabilities.init.proposal.said_sums import (
-    open_sums,
     with_said_sums,
     with_sums_of_heads,
 )
 from recon_cli.capabilities.init.proposal.shares import find_shares
-from recon_cli.capabilities.init.proposal.subsets import subset_sums
-from recon_cli.capabilities.init.proposal.sums import (
-    Slip,
-    possible_splits,
-    possible_whole,
-    slips,
-    support_of,
-)
+from recon_cli.capabilities.init.proposal.wide_columns import WideColumns
 from recon_cli.sources.formats.row_blocks import ask_above
-from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.choices import (
     Choices,
     Question,
-    ask_ways,
-    each_some_of_next,
     flag,
 )
 from recon_cli.sources.read.grid import Grid
@@ -73,7 +61,6 @@ from recon_cli.sources.read.row_labels import (
     row_labels,
     rows_named,
 )
-from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.table_reader import TableReader
 from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, is_word, says
@@ -99,7 +86,6 @@ class TableDraft(TableReader):
     def __init__(self, grid: Grid, region: Region, choices: Choices) -> None:
         super().__init__(grid, region, choices)
         self.questions: list[Question] = []
-        self.told: list[Relation] = []
 
     def table(self) -> ProposedTable:
         """Return the table as its numbers propose, but for what is said of it."""
@@ -109,7 +95,7 @@ class TableDraft(TableReader):
         table = self._proposed()
         rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
         if rates and self._leave_rows(lambda _, row: row in rates):
-            self.questions, self.told = [], []
+            self.questions = []
             table = self._proposed()
         return replace(
             table,
@@ -168,20 +154,26 @@ class TableDraft(TableReader):
         if names.is_long:
             relations = self._of_rows(inner)
             values = self._values(inner, names, relations, withheld)
-            counts, statistics = self._long_counts(relations, values)
         else:
             names, relations = self._of_wide(inner, names, withheld)
-            counts, statistics = self._wide_counts(relations)
-        relations = replace(relations, found=(*relations.found, *self.told))
+        rows = () if names.is_long else tuple(map(PART_OF.join, self._paths(names)))
+        columns = WideColumns(
+            self.grid, self.region, self.headers, self.choices, withheld, rows, self.questions
+        )
+        if names.is_long:
+            counts, statistics = self._long_counts(columns, relations, values)
+        else:
+            counts, statistics = columns.roles(relations)
+        relations = replace(relations, found=(*relations.found, *columns.told))
         counts = tuple(at for at in counts if at not in left_out)
         self._ask_measures(counts)
         statistics = tuple(at for at in statistics if at not in left_out)
         shares: list[Share] = []
         if not names.is_long:
-            shares = find_shares(self._every(inner), relations, counts, statistics, self.headers)
+            shares = find_shares(columns.every, relations, counts, statistics, self.headers)
             statistics = tuple(at for at in statistics if at not in {e.line for e in shares})
             if relations.base == 1:
-                self._ask_wrong_shares(self._every(inner), counts, statistics)
+                columns.ask_wrong_shares(counts, statistics)
         lattice = Lattice.of(
             [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong], self.headers
         )
@@ -209,7 +201,7 @@ class TableDraft(TableReader):
             questions=tuple(self.questions),
             said_counts=() if self.choices.are_known else self._said(self.choices.count),
             taken_sums=tuple(
-                (e.line, *e.of) for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)
+                (e.line, *e.of) for e in relations.sums(Axis.COLUMNS) if columns.is_taken(e)
             ),
             said_apart=self._said(self.choices.apart),
             counted_values=self.choices.count,
@@ -222,16 +214,18 @@ class TableDraft(TableReader):
         key = names.keys[-1] if names.keys else None
         relations = Relations.of(self.grid, inner, withheld, key=key)
         said, ask = self.choices, self.questions.append
-        relations = with_crossed(relations, self.headers, self._every(inner), said, ask)
+        every = columns_of(self.grid, inner)
+        relations = with_crossed(relations, self.headers, every, said, ask)
         relations = with_parallels(
             relations,
             self.headers,
             lambda total, parts: relations.support(self.grid, inner, withheld, total, parts),
         )
-        relations = with_nobody(relations, self.headers, self._every(inner))
+        relations = with_nobody(relations, self.headers, every)
         relations = self._with_said_sums(relations, inner, withheld)
-        relations = with_sums_of_heads(relations, self._every(inner))
-        relations = replace(relations, found=tuple(map(self._as_doubted, relations.found)))
+        relations = with_sums_of_heads(relations, every)
+        found = (as_doubted(each, self.headers) for each in relations.found)
+        relations = replace(relations, found=tuple(found))
         relations = relations.discounted(self.grid, inner, withheld)
         whole = [at for at in inner.numeric if relations.columns[at] is not Kind.STATISTIC]
         block = intervals_of(self.grid, replace(inner, numeric=np.array(whole, np.intp)))
@@ -327,11 +321,6 @@ class TableDraft(TableReader):
             relations = with_said_sums(relations, axis, self.choices.sums, own, support)
         return relations
 
-    def _every(self, region: Region) -> Intervals:
-        """Return the numbers of all columns in the rows of a table, columns as lines."""
-        every = replace(region, numeric=np.arange(self.grid.shape[1]))
-        return intervals_of(self.grid, every).transposed
-
     def _are_kinds(self, names: Names, relations: Relations) -> bool:
         """Test whether the rows of a wide table are kinds of what is counted, of one place."""
         if self.choices.are_kinds is not None or self.choices.place is not None:
@@ -352,498 +341,6 @@ class TableDraft(TableReader):
             return True  # no place is some of the people of another
         wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
         return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
-
-    # --- wide -------------------------------------------------------------------------------
-
-    def _wide_counts(self, relations: Relations) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        said = set(self._said(self.choices.count))
-        other = {at for at in relations.columns if at not in said and self.choices.are_known}
-        counts: list[int] = []
-        statistics: list[int] = []
-        has_counts = any(kind is Kind.COUNT for kind in relations.columns.values())
-        unrelated = [
-            at
-            for at, kind in relations.columns.items()
-            if kind is Kind.UNRELATED and not self._is_left_out(at)
-        ]
-        no_counts = {at for at in unrelated if at not in said and self._is_no_count(at)}
-        unrelated = [at for at in unrelated if at not in no_counts]
-        for at, kind in relations.columns.items():
-            is_count = at in said or (kind is not Kind.STATISTIC and at not in other | no_counts)
-            (counts if is_count else statistics).append(at)
-        rows = relations.sums(Axis.ROWS)
-        other_said = {*self._said(self.choices.apart)}
-        open_ = [at for at in unrelated if at not in said | other | other_said]
-        left_out = {*self._said(tuple(self.choices.leave_out))}
-        used = [at for at in counts if at not in left_out]
-        slipped = self._slipped(relations, open_, used) if relations.base == 1 else set()
-        open_ = [at for at in open_ if at not in slipped]
-        open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
-        some = [at for at in used if at in said]
-        if has_counts:  # a total of people who are counted in part
-            open_ = [at for at in open_ if not self._is_whole(at, used)]
-        elif len(open_) == 1 and some and self._is_most(open_[0], [*open_, *some]):
-            open_ = []  # all others are said to count some of its people
-        loose = [at for at in unrelated if at in {*open_, *said}]
-        called = self._ask_called(relations, loose)
-        if called or (relations.base == 1 and self._ask_subsets(loose)):
-            open_ = []  # what is asked of sums may tell of them
-        is_classed = not has_counts and self._are_apart(open_)
-        for run in self._asked_together(open_, relations):
-            is_told = is_classed or self._ask_possible(run, used, relations.base)
-            is_told = is_told or (relations.base == 1 and self._ask_groups(run))
-            odd = [at for at in run if self._breaks(at, rows)]
-            if not is_told and (has_counts or not rows or odd):
-                asked = run if has_counts or not rows else odd
-                inside = {at: self._inside(at, relations) for at in asked}
-                self._ask_unrelated(asked, self._wider(relations, asked), used, inside)
-        for each in relations.sums(Axis.COLUMNS):
-            is_asked = called >= {each.line, *each.of}
-            if left_out.isdisjoint((each.line, *each.of)) and not (is_asked or self._holds(each)):
-                self.questions.append(self._ask_sum(each))
-        return tuple(counts), tuple(statistics)
-
-    def _slipped(self, relations: Relations, open_: Sequence[int], used: Sequence[int]) -> set[int]:
-        """Ask about sums of columns that a few numbers break; return these columns."""
-        slipped = self._ask_slips(used) if open_ else set()
-        for slip in slipped_parallels(relations, self.headers, self._every(self.region)):
-            own = {slip.total, *slip.parts}
-            if own <= {*used} - slipped:
-                self._ask_slip(slip.total, slip.parts, slip)
-                slipped |= own
-        return slipped
-
-    def _ask_groups(self, run: Sequence[int]) -> bool:
-        """Ask whether columns side by side are totals of others among them; tell if so."""
-        block = self._every(self.region)
-        own = block.take(np.array(run, np.intp), np.arange(block.low.shape[1]))
-        asked = ask_groups_beside(own, [self._header(at) for at in run], tuple(run))
-        self.questions += filter(None, [asked])
-        return asked is not None
-
-    def _ask_subsets(self, columns: Sequence[int]) -> bool:
-        """Ask about sums of any columns that stand in no relation, though counted; tell if any."""
-        settled = {*self.choices.apart, *(each.total for each in self.choices.sums)}
-        asked = len(self.questions)
-        known = [] if self.choices.are_known else columns
-        for each in subset_sums(self._every(self.region), known):
-            total, parts = self._header(each.total), [self._header(at) for at in each.parts]
-            if total not in settled:
-                self.questions.append(
-                    Question(
-                        f"{total!r} = {' + '.join(map(repr, parts))} in {each.support.shown} rows, "
-                        "which may be chance: is it so?",
-                        {
-                            "yes": flag("sum", f"{total} = {' + '.join(parts)}"),
-                            "no": flag("apart", total),
-                        },
-                        (each.total, *each.parts),
-                    )
-                )
-        return len(self.questions) > asked
-
-    def _ask_called(self, relations: Relations, columns: Sequence[int]) -> set[int]:
-        """Ask about sums of columns that are called as parts of another; return all of these.
-
-        So is *Owned: outright* of *Owned*; what is called so is with all others in a *Total*. No
-        number breaks these sums, and none shows them all.
-        """
-        at = {self._header(column): column for column in relations.columns}
-        groups: dict[int, list[int]] = {}
-        for name, column in at.items():
-            whole = at.get(name.rpartition(": ")[0])
-            if whole is not None and not says(self.headers[column][-1], Sense.OF_WHICH):
-                groups.setdefault(whole, []).append(column)
-        withheld = self._withheld(self._named.names(self.kinds))
-
-        def may_be(total: int, parts: Sequence[int]) -> bool:
-            own = relations.support(self.grid, self.region, withheld, total, tuple(parts))
-            return len(parts) > 1 and not own.broken
-
-        called = {total: parts for total, parts in groups.items() if may_be(total, parts)}
-        every = list(dict.fromkeys(i for own in called.items() for i in (own[0], *own[1])))
-        strong = {e.line for e in relations.sums(Axis.COLUMNS) if e.support.is_strong}
-        said = {*self._said((*self.choices.apart, *self.choices.count))}
-        if {*called} <= strong or not {*every} & {*columns} or {*every} <= said:
-            return set()
-        inner = {part for parts in called.values() for part in parts}
-        heads = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
-        heads = [at for at in heads if at not in inner and not self._is_left_out(at)]
-        wholes = [at for at in heads if says(" ".join(self.headers[at]), Sense.TOTAL)]
-        rest = [at for at in heads if at not in wholes]
-        has_whole = len(wholes) == 1 and wholes[0] not in called and may_be(wholes[0], rest)
-        sums = [
-            f"{self._header(total)} = {' + '.join(map(self._header, parts))}"
-            for total, parts in (*called.items(), *([(wholes[0], rest)] if has_whole else ()))
-        ]
-        names = [self._header(column) for column in every]
-        self.questions.append(
-            Question(
-                f"columns are called as parts of others: {'; '.join(sums)}: too few rows show it, "
-                "none forbids it; is it so?",
-                {
-                    "yes": flag("sum", *sums),
-                    **(
-                        {f"yes, without {sums[-1]!r}": flag("sum", *sums[:-1])} if has_whole else {}
-                    ),
-                    "no, nobody is in two of them": flag("apart", *names),
-                    "no, some are in several": flag("count", *names),
-                },
-                tuple(every),
-            )
-        )
-        return {*every}
-
-    def _ask_sum(self, each: Relation) -> Question:
-        """Ask whether columns add up to another, or which do, where numbers do not tell."""
-        whole = self._header(each.line)
-        ways = [[self._header(at) for at in parts] for parts in (each.of, *each.rivals)]
-        if each.rivals:
-            return ask_ways(whole, ways, (each.line, *each.of))
-        parts = " + ".join(map(repr, ways[0]))
-        rows = f"{each.support.shown} row" + "s" * (each.support.shown != 1)
-        is_near = each.support.shown >= STRONG_POSITIONS
-        why = "which may be chance" if is_near else f"{each.support.open} leave it open"
-        return Question(
-            f"{whole!r} = {parts} in {rows}, {why}: is it so?",
-            {
-                "yes": flag("total", whole),
-                "no": flag("apart", whole),
-                "no, and nobody is in two of them": flag("apart", whole, *ways[0]),
-            },
-            (each.line, *each.of),
-        )
-
-    def _is_no_count(self, at: int) -> bool:
-        """Test whether a column that adds up with no other is headed as a statistic is.
-
-        Whoever drafts a schema finds out of what, or asks.
-        """
-        if self._is_statistic(at):
-            return True
-        numbers = self.grid.values[self.region.body, at]
-        is_headed = says(" ".join(self.headers[at][-1:]), Sense.PERCENTAGE)
-        return is_headed and bool(np.nanmax(numbers, initial=0.0) <= 100)
-
-    def _is_statistic(self, at: int) -> bool:
-        """Test whether a column is said to be a statistic, or its header names one."""
-        is_named = statistic_named(" ".join(self.headers[at])) is not None
-        return is_named or at in self._said(tuple(self.choices.statistics))
-
-    def _breaks(self, at: int, rows: Sequence[Relation]) -> bool:
-        """Test whether a column breaks more of the sums among rows than it has, as medians do."""
-        values = self.grid.values[:, at]
-        told = off = 0
-        for each in rows:
-            parts = values[list(each.of)]
-            over = np.nansum(parts) - values[each.line]
-            if not each.support.is_strong or np.isnan(over):
-                continue
-            is_off = over > len(parts) or (not np.isnan(parts).any() and -over > len(parts))
-            off += is_off
-            told += is_off or not np.isnan(parts).any()
-        return 2 * off > told
-
-    def _is_whole(self, at: int, counts: Sequence[int]) -> bool:
-        """Test whether a word calls a column the total, and it is nowhere less than others."""
-        return says(" ".join(self.headers[at]), Sense.TOTAL) and self._is_most(at, counts)
-
-    def _is_most(self, at: int, counts: Sequence[int]) -> bool:
-        """Test whether a column is nowhere less than others."""
-        own = intervals_of(self.grid, replace(self.region, numeric=np.array(list(counts), np.intp)))
-        most = own.high[:, [counts.index(at)]]
-        return bool((own.low <= most).all())
-
-    def _holds(self, each: Relation) -> bool:
-        """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
-        said = self._said((*self.choices.total, *self.choices.apart))
-        is_called = says(" ".join(self.headers[each.line]), Sense.TOTAL) and not each.rivals
-        return each.support.is_strong or each.line in said or is_called
-
-    def _as_doubted(self, each: Relation) -> Relation:
-        """Return a sum of columns doubted if it is near to chance, and no word says it.
-
-        Words say it that call its line a total, or its parts sexes or ages.
-        """
-        if not each.is_sum or each.axis is not Axis.COLUMNS or each.support.is_said:
-            return each
-        is_near = not each.support.is_alike and each.support.margin < CERTAIN_BITS
-        are_people = all(
-            any(interval(word) or says(word, Sense.MALE, Sense.FEMALE) for word in self.headers[at])
-            for at in each.of
-        )
-        is_called = says(" ".join(self.headers[each.line]), Sense.TOTAL)
-        if not is_near or are_people or is_called:
-            return each
-        return replace(each, support=replace(each.support, is_doubted=True))
-
-    def _is_taken(self, each: Relation) -> bool:
-        """Test whether a sum that is not strong is taken for one all the same."""
-        return self._holds(each) and each.line not in self._said(self.choices.apart)
-
-    def _is_left_out(self, at: int) -> bool:
-        return at in self._said(tuple(self.choices.leave_out))
-
-    def _are_apart(self, columns: Sequence[int]) -> bool:
-        """Test whether headers are of kinds that exclude each other by what they say.
-
-        So are dates, ages, and every combination of the words of two groups.
-        """
-        if len(columns) < 2:
-            return False
-        labels = [" ".join(self.headers[at]) for at in columns]
-        if all(map(interval, labels)) or all(map(_DATE.fullmatch, labels)):
-            return len(set(labels)) == len(labels)
-        parts = [re.split(r",\s|\s-\s|:\s", ": ".join(self.headers[at])) for at in columns]
-        if len({len(own) for own in parts}) > 1 or len(parts[0]) != 2:
-            return False
-        sets = [list(dict.fromkeys(own[i] for own in parts)) for i in (0, 1)]
-        full = {(one, other) for one in sets[0] for other in sets[1]}
-        return min(map(len, sets)) > 1 and {tuple(own) for own in parts} == full
-
-    def _asked_together(self, open_: Sequence[int], relations: Relations) -> Iterator[list[int]]:
-        """Yield columns side by side; beside counts that add up, ages apart from others."""
-        has_counts = any(kind is Kind.COUNT for kind in relations.columns.values())
-        for run in _runs(open_, [int(at) for at in relations.columns]):
-            ages = [at for at in run if interval(" ".join(self.headers[at][-1:])) is not None]
-            others = [at for at in run if at not in ages]
-            yield from [ages, others] if has_counts and len(ages) > 1 and others else [run]
-
-    def _ask_slips(self, counts: Sequence[int]) -> set[int]:
-        """Ask about sums that a row or two break; return their columns."""
-        inner = replace(self.region, numeric=np.array(list(counts), dtype=np.intp))
-        block = intervals_of(self.grid, inner).transposed
-        found: set[int] = set()
-        for each in slips(block):
-            if _has_further_part(block, each):
-                continue  # it is asked whether that is one
-            total, parts = counts[each.total], [counts[i] for i in each.parts]
-            found |= {total, *parts}
-            self._ask_slip(total, parts, each)
-        return found
-
-    def _ask_slip(self, total: int, parts: Sequence[int], slip: Slip) -> None:
-        """Ask about a sum that a row or two break, or take it as it is said to be."""
-        if total in self._said(self.choices.total):
-            support = Support(slip.shown, 0, len(slip.broken), 0.0, 0.0, is_said=True)
-            self.told.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
-            return
-        row = int(self.region.body[slip.broken[0]])
-        shown = " + ".join(repr(self._header(at)) for at in parts)
-        numbers = " + ".join(str(self.grid.texts[row, at]) for at in parts)
-        self.questions.append(
-            Question(
-                f"row {self.grid.rows[row]}: {self._header(total)!r} is "
-                f"{self.grid.texts[row, total]}, and {shown} are {numbers}; they add up in "
-                f"{slip.shown} other rows: mend the file, or take it as it is",
-                {
-                    "as it is": flag("total", self._header(total)),
-                    **self._without_rows(self.region.body[list(slip.broken)]),
-                    f"leave {self._header(total)!r} out": flag("leave-out", self._header(total)),
-                },
-                (total, *parts),
-            )
-        )
-
-    def _without_rows(self, rows: NDArray[np.intp]) -> dict[str, str]:
-        """Return the answer that some rows of a wide table are to be left out, if it can be one."""
-        names = self._named.names(self.kinds)
-        if names.is_long:
-            return {}
-        paths = [PART_OF.join(path) for path in self._paths(names)]
-        labels = [paths[at] for at in np.searchsorted(self.region.body, rows).tolist()]
-        if any(paths.count(label) > 1 for label in labels) or len(labels) == len(paths):
-            return {}
-        return {f"leave {' and '.join(map(repr, labels))} out": flag("leave-out", *labels)}
-
-    def _ask_wrong_shares(
-        self, block: Intervals, counts: Sequence[int], statistics: Sequence[int]
-    ) -> None:
-        """Ask about columns that are percentages of others but in a row or two."""
-        for each, broken in ratio_slips(block, statistics, counts):
-            row, header = int(self.region.body[broken[0]]), self._header(each.line)
-            line, part, base = (
-                self.grid.texts[row, at] for at in (each.line, each.part, each.base)
-            )
-            self.questions.append(
-                Question(
-                    f"row {self.grid.rows[row]}: {header!r} is {line}, where "
-                    f"{self._header(each.part)!r} is {part} and {self._header(each.base)!r} "
-                    f"{base}; it is their quotient in {each.support.shown} other rows: mend the "
-                    "file, or leave it out",
-                    {
-                        f"leave {header!r} out": flag("leave-out", header),
-                        **self._without_rows(self.region.body[list(broken)]),
-                    },
-                    (each.line,),
-                )
-            )
-
-    def _ask_possible(self, run: Sequence[int], counts: Sequence[int], base: int) -> bool:
-        """Ask whether columns side by side add up to a total that nothing forbids."""
-        inner = Region(
-            self.region.header,
-            self.region.body,
-            self.region.headings,
-            np.array(list(counts), dtype=np.intp),
-            self.region.stub,
-        )
-        block = intervals_of(self.grid, inner).transposed
-        lines = [counts.index(at) for at in run]
-        whole = possible_whole(block, lines, base)
-        if whole is None:
-            return False
-        parts = [at for at in run if at != counts[whole]]
-        if set(run) <= set(self._said(self.choices.apart)):
-            return True
-        if counts[whole] in self._said(self.choices.total):
-            told = Support(0, len(self.region.body), 0, 0.0, 0.0, is_said=True)
-            self.told.append(Relation(Axis.COLUMNS, counts[whole], tuple(parts), told))
-            return True
-        shown = " + ".join(repr(self._header(at)) for at in parts)
-        name = self._header(counts[whole])
-        splits = [
-            [" + ".join(self._header(parts[i]) for i in own) for own in split]
-            for split in possible_splits(block, whole, [counts.index(at) for at in parts])
-        ]
-        twice = {
-            f"no, it is {' and again '.join(sums)}": flag("sum", f"{name} = {sums[0]}")
-            + " "
-            + flag("sum", f"{name} = {sums[1]}")
-            for sums in splits[:_MOST_SPLITS]
-        }
-        self.questions.append(
-            Question(
-                f"{name!r} may be {shown}: too few rows show it, none of {len(self.region.body)} "
-                "forbids it; is it so?",
-                {
-                    "yes": flag("total", name),
-                    **twice,
-                    "no, they exclude each other": flag("apart", *map(self._header, run)),
-                },
-                (counts[whole], *parts),
-            )
-        )
-        return True
-
-    def _wider(self, relations: Relations, run: Sequence[int]) -> dict[str, str]:
-        """Return the sums that columns may be further parts of, and the flags that say so.
-
-        Where nobody is counted in them, in all rows that tell, a sum holds with and without them.
-        """
-        withheld = self._withheld(self._named.names(self.kinds))
-        found: dict[str, str] = {}
-        for each in relations.sums(Axis.COLUMNS):
-            if not each.support.is_strong or {*run} & {each.line, *each.of}:
-                continue
-            parts = (*each.of, *run)
-            borne = relations.support(self.grid, self.region, withheld, each.line, parts)
-            if borne.shown and not borne.broken:
-                total, own = self._header(each.line), [self._header(at) for at in sorted(parts)]
-                more = f"{'is' if len(run) == 1 else 'are'} in {total!r}, too"
-                found[more] = flag("sum", f"{total} = {' + '.join(own)}")
-        return found
-
-    def _inside(self, at: int, relations: Relations) -> int | None:
-        """Return the total of a sum that a column is nowhere less than, and somewhere more.
-
-        Where somebody says that it is some of another, that is the one.
-        """
-        sums = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
-        parts = {part for each in sums for part in each.of}
-        outer = {part: total for total, *own in self._open_sums() for part in own}
-        for total in dict.fromkeys(each.line for each in sums if each.line not in parts):
-            whole = total
-            while outer.get(whole, at) != at:
-                whole = outer.pop(whole)
-            if self._is_most(at, (whole, at)) and not self._is_most(whole, (whole, at)):
-                return whole
-        return None
-
-    def _open_sums(self) -> list[tuple[int, ...]]:
-        return open_sums(self.choices.sums, self._said)
-
-    def _ask_unrelated(
-        self,
-        run: Sequence[int],
-        wider: Mapping[str, str],
-        counts: Sequence[int],
-        inside: Mapping[int, int | None],
-    ) -> None:
-        """Ask what columns are that stand in no relation to the counts.
-
-        Args:
-            run: The columns.
-            wider: Sums that they may be in: what is said of them → the flags that say it.
-            counts: All columns of counts.
-            inside: Column → a total that it may have in it, with others.
-        """
-        shown = ", ".join(repr(self._header(at)) for at in run)
-        is_one = len(run) == 1
-        headers = [self._header(at) for at in run]
-        if is_one and (same := self._same_as(run[0])) is not None:
-            text = (
-                f"{shown} has the numbers of {self._header(same)!r}, and some that are withheld "
-                "there: take it out of what you publish; to be left out here?"
-            )
-            self.questions.append(
-                Question(text, {"leave it out": flag("leave-out", headers[0])}, (run[0], same))
-            )
-            return
-        answers = {f"{shown} {more}": said for more, said in wider.items()}
-        if not is_one:
-            every = "both are" if len(run) == 2 else f"all {len(run)} are"
-            apart = f"{every} counts of these people, and nobody is in two of them"
-            answers |= {
-                apart: flag("apart", *headers),
-                f"{every} counts, and none is among another": flag("count", *headers),
-            }
-            most = next((at for at in run if self._is_most(at, run)), None)
-            if most is not None and len(run) > 2:
-                rest = [self._header(at) for at in run if at != most]
-                answers[f"the others count some of {self._header(most)!r}"] = flag("count", *rest)
-                answers |= self._chain(run)
-            size = np.nansum(self.grid.values[self.region.body], axis=0)
-            rising = sorted(run, key=size.__getitem__)
-            if (inner := inside[rising[0]]) is not None:
-                answers |= self._chain([inner, *rising])
-            if {*counts} - {*run}:
-                answers[f"{every} to be left out"] = flag("leave-out", *headers)
-        if len(run) <= _MOST_APART:
-            for at, header in zip(run, headers, strict=True):
-                if (total := inside[at]) is None:
-                    answers[f"{header!r} is a count of these people"] = flag("count", header)
-                else:
-                    own = flag("sum", f"{header} = {self._header(total)} + ...")
-                    answers[f"{header!r} counts these people, and others"] = own
-                answers[f"{header!r} is to be left out"] = flag("leave-out", header)
-        self.questions.append(
-            Question(
-                f"{shown} {'is' if is_one else 'are'} in no relation to the counts: a median, a "
-                "count of something else, or to be left out?",
-                answers,
-                tuple(run),
-            )
-        )
-
-    def _chain(self, run: Sequence[int]) -> dict[str, str]:
-        """Return the answer that each column counts some of the next, if none is ever more."""
-        for own in (run, run[::-1]):
-            steps = itertools.pairwise(own)
-            if all(self._is_most(more, (less, more)) for less, more in steps):
-                return each_some_of_next([self._header(at) for at in own])
-        return {}
-
-    def _same_as(self, at: int) -> int | None:
-        """Return a column with the same numbers wherever it has one, and fewer of them."""
-        values = self.grid.values[self.region.body]
-        own = values[:, at]
-        for other in self.region.numeric.tolist():
-            told = ~np.isnan(values[:, other])
-            is_more = told.sum() < (~np.isnan(own)).sum() and len(np.unique(own[told])) > 1
-            if other != at and is_more and (own[told] == values[told, other]).all():
-                return int(other)
-        return None
 
     def _ask_measures(self, counts: Sequence[int]) -> None:
         """Ask about columns that words say to be of money, weight or time, though they add up."""
@@ -891,20 +388,20 @@ class TableDraft(TableReader):
         return tuple(values.sums(whole, relations.base, places))
 
     def _long_counts(
-        self, relations: Relations, values: Sequence[ValueSum]
+        self, columns: WideColumns, relations: Relations, values: Sequence[ValueSum]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The column of counts: the one whose numbers add up; two of them are asked about."""
         whole = [
             at
             for at, kind in relations.columns.items()
-            if kind is not Kind.STATISTIC and not self._is_left_out(at)
+            if kind is not Kind.STATISTIC and at not in self._left_out
         ]
         said = self._said(self.choices.count)
-        whole = [at for at in whole if at in said or not self._is_statistic(at)]
+        whole = [at for at in whole if at in said or not columns.is_statistic(at)]
         across = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
         joined = {at for each in across for at in (each.line, *each.of)}
         if joined:
-            return self._wide_counts(relations)
+            return columns.roles(relations)
         adding = [at for at in whole if any(e.count == at and not e.slip for e in values)]
         counts = said or tuple((adding or whole)[:1])
         if len(whole) > 1 and not said:
@@ -926,31 +423,3 @@ def _is_across(
     """Test whether parts are of one kind, which is neither that of their total nor its name."""
     groups = {kinds[row] for row in parts}
     return len(groups) == 1 and not groups & {kinds[total], names.get(total)}
-
-
-def _has_further_part(block: Intervals, slip: Slip) -> bool:
-    """Test whether a sum holds in all rows with one more line as a part, or with all others.
-
-    Where that is nobody, or withheld, the sum holds without it.
-    """
-    lines = [slip.total, *slip.parts]
-    others = [i for i in range(len(block.low)) if i not in lines]
-    positions = np.arange(block.low.shape[1])
-    ways = [*([*lines, other] for other in others), [*lines, *others]]
-    return any(
-        not support_of(block.take(np.array(way), positions), np.zeros(len(positions))).broken
-        for way in ways[: len(others) + (len(others) > 1)]
-    )
-
-
-def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
-    """Return some columns, those that stand side by side together."""
-    runs: list[list[int]] = []
-    for place, at in enumerate(columns):
-        if at not in some:
-            continue
-        if runs and place and columns[place - 1] == runs[-1][-1]:
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-    return runs
