@@ -51,6 +51,7 @@ from recon_cli.capabilities.init.table_questions import (
     ask_overfull,
     ask_percentages,
     ask_periods,
+    ask_places_or_kinds,
     ask_possible,
     ask_possible_sums,
     ask_sum_of_printed,
@@ -195,6 +196,7 @@ class _Drafter:
     def read(self) -> None:
         """Read the places, features and cells of all tables."""
         across = ask_across(self.parts)
+        self.questions += filter(None, [ask_places_or_kinds(self.parts)])
         self.questions += (question for question, _ in across)
         for number, part in enumerate(self.parts):
             others = [other for other in self.parts if other is not part]

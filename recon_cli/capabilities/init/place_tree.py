@@ -460,7 +460,8 @@ class PlaceTree:
     def divisions(self) -> Iterator[Division]:
         """Yield the places that two tables divide into different parts, all of their people each.
 
-        Together the parts add up to more than there are.
+        Together the parts add up to more than there are; or the tables have no part in common, and
+        other numbers of people in places of one name.
         """
         for paths, own in self.lists.items():
             yield from own.second_divisions(paths)
@@ -470,7 +471,9 @@ class PlaceTree:
                 a, b = first[path], second[path]
                 both = sum({**a.parts, **b.parts}.values())
                 rest = [tuple(x.parts.keys() - y.parts.keys()) for x, y in ((a, b), (b, a))]
-                if a.number == b.number and all(rest) and both > a.number + a.slack + b.slack:
+                is_twice = a.number == b.number and both > a.number + a.slack + b.slack
+                are_others = a.number != b.number and a.parts.keys().isdisjoint(b.parts)
+                if all(rest) and (is_twice or are_others):
                     parts = (tuple(sorted(part[-1] for part in own)) for own in rest)
                     yield Division(a.text, (one, other), (next(parts), next(parts)))
         for (paths, own), (places, again) in itertools.combinations(self.lists.items(), 2):

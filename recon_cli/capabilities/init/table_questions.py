@@ -346,41 +346,73 @@ def ask_division(each: Division, parts: Sequence[Part]) -> Question:
     Args:
         parts: All tables.
     """
-    is_one = each.tables[0] == each.tables[1]
-    places = [repr(own[0]) + f" and {len(own) - 1} more" * (len(own) > 1) for own in each.parts]
-    shown = [
-        own if is_one else f"{_called(table, parts)!r} has {own}"
-        for table, own in zip(each.tables, places, strict=True)
-    ]
     of = f" of {each.whole!r}" if each.whole else ""
-    if is_one:
+    places = [repr(own[0]) + f" and {len(own) - 1} more" * (len(own) > 1) for own in each.parts]
+    own = [
+        _with_place([part for part in parts if part.label == label], names[0])
+        for label, names in zip(each.tables, each.parts, strict=True)
+    ]
+    numbers = [[part.table.number for part in tables] for tables in own]
+    if each.tables[0] == each.tables[1] and numbers[0] == numbers[1]:
+        shown = places
         answers = {
-            f"read without {words}": flag("leave-out", *own)
-            for words, own in zip(places[::-1], each.parts[::-1], strict=True)
+            f"read without {words}": flag("leave-out", *names)
+            for words, names in zip(places[::-1], each.parts[::-1], strict=True)
         } | {"they are other people": flag("apart", *each.parts[1])}
     else:
-        own = [[part for part in parts if part.label == table] for table in each.tables]
-        sheets = [{part.document.sheet or "" for part in tables} for tables in own]
-        answers = {
-            f"read {_called(table, parts)!r} alone": (
-                flag("sheet", *sorted(sheets[at]))
-                if all(map(all, sheets))
-                else flag("leave-out", *(_left_name(part) for part in own[1 - at]))
-            )
-            for at, table in enumerate(each.tables)
-        }
+        called, answers = _each_alone(own)
+        shown = [f"{name!r} has {some}" for name, some in zip(called, places, strict=True)]
     return Question(
-        f"two systems of places, each with all people{of}: "
-        f"{', '.join(shown)}; read one at a time, or write a schema with `areas` (docs, Areas "
-        "that overlap)",
+        f"two systems of places, each with all people{of}, or with others: {', '.join(shown)}; "
+        "read one at a time, or write a schema with `areas` (docs, Areas that overlap)",
         answers,
     )
 
 
-def _called(table: str, parts: Sequence[Part]) -> str:
-    """Return how a question names a table: by its sheet, or its file."""
-    document = next(part.document for part in parts if part.label == table)
-    return document.sheet or document.name
+def ask_places_or_kinds(parts: Sequence[Part]) -> Question | None:
+    """Ask which tables are meant where some have rows of places, and some of kinds; None if not.
+
+    A mapping says of all tables of a file what their rows are.
+    """
+    sheets = [part for part in parts if part.is_sheet and part.table.sheet_place is None]
+    own = [[part for part in sheets if part.table.are_kinds is kinds] for kinds in (False, True)]
+    if not all(own):
+        return None
+    (places, kinds), answers = _each_alone(own)
+    return Question(
+        f"{places!r} has a row a place, and {kinds!r} a row a kind, of one place: read one at a "
+        "time",
+        answers,
+    )
+
+
+def _each_alone(own: Sequence[Sequence[Part]]) -> tuple[list[str], dict[str, str]]:
+    """Return what two groups of tables are called, and the answers that one is read alone."""
+    sheets = [{part.document.sheet or "" for part in tables} for tables in own]
+    are_sheets = all(map(all, sheets)) and sheets[0].isdisjoint(sheets[1])
+    are_files = own[0][0].label != own[1][0].label
+    called = [
+        (tables[0].document.sheet or tables[0].document.name)
+        if are_sheets or are_files
+        else _left_name(tables[0])
+        for tables in own
+    ]
+    answers = {
+        f"read {name!r} alone": (
+            flag("sheet", *sorted(sheets[at]))
+            if are_sheets
+            else flag("leave-out", *(_left_name(part) for part in own[1 - at]))
+        )
+        for at, name in enumerate(called)
+    }
+    return called, answers
+
+
+def _with_place(parts: list[Part], name: str) -> list[Part]:
+    """Return the tables of a sheet that have a place; all if none is called so."""
+    paths = (part.table.place_paths for part in parts)
+    has = [any(path[-1:] == (name,) for path in own) for own in paths]
+    return list(itertools.compress(parts, has)) or parts
 
 
 def _left_name(part: Part) -> str:

@@ -211,7 +211,9 @@ class _Finder:
             return self._without_sparse_end(kept, full)
         if not kept.any():
             return found
-        kept &= ~self._are_headers(columns)
+        kept &= ~(
+            self._are_headers(columns) | self._are_headers_again(int(np.argmax(kept)), columns)
+        )
         wide = full >= 2
         alone = found & ~wide & (np.arange(len(found)) < int(np.argmax(kept & (wide | ~found))))
         alone &= ~self._is_below_words(columns)
@@ -239,6 +241,15 @@ class _Finder:
             is_own[above] &= bool(numbers[above]) or texts[above].sum() >= texts[row].sum()
             is_own[row] = False
             found[row] = not is_own.any() and not self._is_withheld(row, columns[texts[row]])
+        return found
+
+    def _are_headers_again(self, first: int, columns: NDArray[np.intp]) -> BoolArray:
+        """Find rows of the texts of one above the first row of numbers: a header printed again."""
+        codes, texts = self.grid.codes[:, columns], self.grid.filled[:, columns]
+        found = np.zeros(len(codes), dtype=bool)
+        for row in range(first):
+            if texts[row].sum() > 1 and not self.grid.is_number[row, columns].any():
+                found |= (codes == codes[row]).all(axis=1)
         return found
 
     def _is_withheld(self, row: int, at: NDArray[np.intp]) -> bool:

@@ -136,7 +136,7 @@ def test_two_sheets_of_the_same_people_by_other_places_are_not_read_together() -
             sheet.append(row)
     book.save("two.xlsx")
     said = " ".join(recon("init", "two.xlsx", code=2).stderr.split())
-    assert "two systems of places, each with all people: 'Districts' has 'Adel' and 2 more" in said
+    assert "each with all people, or with others: 'Districts' has 'Adel' and 2 more" in said
     told = recon("init", "two.xlsx", "--sheet", "Jobcentres").stdout
     assert "not used  9 numbers: two.xlsx, sheet Districts" in told
 

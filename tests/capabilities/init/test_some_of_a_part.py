@@ -105,3 +105,19 @@ def test_places_have_no_others_beside(text: str) -> None:
     refused = recon("init", "jobs.csv", "--sum", "Total = Ash + ...", code=4)
 
     assert "say '...' of what is counted, in columns, rows or values, and not" in refused.output
+
+
+def test_rows_below_another_that_has_others_in_it() -> None:
+    """The offered answer made each a property of its own: a * of at most 13 was 0 to 21."""
+    Path("a.csv").write_text(
+        "Cause,All,Male,Female\nAll causes,50,25,25\nInfectious,9,4,5\nNeoplasms,21,12,9\n"
+        "  Lung,8,5,3\n  Breast,*,0,*\nCirculatory,20,9,11\n"
+    )
+    said = "Neoplasms = Neoplasms / Lung + Neoplasms / Breast + ..."
+    asked = recon("init", "a.csv", code=2).output
+    assert f"--sum '{said}'" in asked
+
+    recon("init", "a.csv", "--sum", said)
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert found["greatest"].max() == 6

@@ -175,3 +175,34 @@ def test_a_header_of_ages_begins_a_second_table(
     recon("run", "-q", "--until", "audit")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found.select("least", "greatest").iter_rows()) == [(6, 6), (11, 11)]
+
+
+def test_a_table_of_places_above_one_of_kinds_is_read_by_itself() -> None:
+    """The draft said of all rows that they are kinds, and its own ingest refused it."""
+    Path("a.csv").write_text(
+        "Ward,All,Men,Women\nAbbey,12,*,*\nCastle,19,11,8\nTotal,31,15,16\n\n"
+        "Cause of death,All,Men,Women\nCancer,17,8,9\nInjury,14,7,7\nAll causes,31,15,16\n"
+    )
+    flags = ("--place", "Ward")
+    asked = recon("init", "a.csv", code=2).output
+    assert "'a.csv, table 1' has a row a place, and 'a.csv, table 2' a row a kind" in asked
+
+    recon("init", "a.csv", *flags, "--leave-out", "a.csv, table 2", "--all-places")
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert sorted(found["least"].to_list()) == [4, 8]
+
+
+def test_a_header_of_ages_that_comes_again_begins_a_table() -> None:
+    """Its ages looked like counts that are withheld."""
+    head = "Area,All ages,Under 16,16-64,65+\n"
+    Path("a.csv").write_text(
+        f"Males\n{head}Ayr,27,*,*,10\nBute,36,6,20,10\nTotal,63,10,33,20\nFemales\n{head}"
+        f"Ayr,29,*,*,11\nBute,31,5,16,10\nTotal,60,8,31,21\nPersons\n{head}Ayr,56,7,28,21\n"
+        "Bute,67,11,36,20\nTotal,123,18,64,41\n"
+    )
+    recon("init", "a.csv", "--all-places")
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert sorted(found["least"].to_list()) == [3, 4, 13, 15]
+    assert found["least"].to_list() == found["greatest"].to_list()

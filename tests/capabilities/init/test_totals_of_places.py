@@ -284,3 +284,25 @@ def test_a_total_that_few_numbers_show_is_borne_out_by_the_total_that_it_is_in(
     recon("run", "-q", "--until", "audit")
     audited = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(audited["least"].to_list()) == [2, 7, 9]
+
+
+@pytest.mark.parametrize("south", [(17, 24, 41), (14, 12, 26)])
+def test_totals_of_one_name_over_other_places_are_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, south: tuple[int, ...]
+) -> None:
+    """Two blocks side by side had one *Total*: true counts contradicted each other."""
+    monkeypatch.chdir(tmp_path)
+    male, female, every = south
+    Path("a.csv").write_text(
+        "North borough,,,,,South borough\nWard,Male,Female,All,,Ward,Male,Female,All\n"
+        f"Abbey,*,*,7,,Elm,8,{female - 12},{8 + female - 12}\n"
+        f"Castle,11,8,19,,Fern,{male - 8},12,{male + 4}\n"
+        f"Total,14,12,26,,Total,{male},{female},{every}\n"
+    )
+    asked = recon("init", "a.csv", code=2).output
+    assert "'a.csv, table 1' has 'Abbey' and 1 more, 'a.csv, table 2' has 'Elm'" in asked
+
+    recon("init", "a.csv", "--leave-out", "a.csv, table 2", "--all-places")
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert sorted(found["least"].to_list()) == sorted(found["greatest"].to_list()) == [3, 4]

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from recon_cli.capabilities.init.recognition import recognise
+from recon_cli.sources.read.choices import flag
 from tests.support.command_line import recon
 
 COURTS = """Court,Proceeded,Convicted,Custody,Suspended,Fine
@@ -72,3 +73,21 @@ def test_two_that_are_counted_bound_no_other() -> None:
     recon("init", "a.csv", "--all-places", "--count", "Proceeded", "--count", "Recorded")
     recorded = 95  # in Ripon: those who are convicted may be others
     assert all(most > recorded for _, most in _ends())
+
+
+def test_a_total_that_is_divided_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Non-EU stood in no relation, and 24 was 21 to 32 with the answers that were offered."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(
+        "Area,EU,Other Europe,Europe,Rest of world,Non-EU,World\nTotal,82,28,110,13,41,123\n"
+        "Ayr,26,17,43,6,23,49\nBute,*,*,32,*,11,35\nCrail,*,*,*,*,*,21\nDoune,*,*,18,0,*,18\n"
+    )
+    sums = ("World = EU + Non-EU", "Non-EU = Other Europe + Rest of world")
+    asked = recon("init", "a.csv", code=2).output
+    assert f"{flag('sum', *sums)}  'Non-EU' adds up so: {', and '.join(sums)}" in asked
+
+    totals = ("--total", "Europe", "--total", "World")
+    recon("init", "a.csv", *(w for each in sums for w in ("--sum", each)), *totals, "--all-places")
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert (24, 24) in [*found.select("least", "greatest").iter_rows()]

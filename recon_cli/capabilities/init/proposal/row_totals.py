@@ -67,16 +67,19 @@ def with_nested(
             continue
         borne = support(total, tuple(own))
         label = {row: PART_OF.join(rows[row]) for row in (total, *own)}
-        if borne.broken or {label[row] for row in own} <= {*said.apart}:
+        is_open = any(each.is_open and each.total == label[total] for each in said.sums)
+        if borne.broken or is_open or {label[row] for row in own} <= {*said.apart}:
             continue
         if shown or borne.is_strong:
             found.append(Relation(Axis.ROWS, total, tuple(own), replace(borne, is_alike=True)))
             continue
         names = " + ".join(repr(rows[row][-1]) for row in own)
         whole = f"{label[total]} = {' + '.join(label[row] for row in own)}"
+        each = (f"{label[total]} = {label[row]} + ..." for row in own)
         answers = {
             "yes": flag("sum", whole),
-            "no, others are in it, too": flag("apart", *(label[row] for row in own)),
+            "no, others are in it, too": flag("sum", f"{whole} + ..."),
+            "no, and somebody may be in two of them": flag("sum", *each),
         }
         text = f"{label[total]!r} may be {names}: no number shows it, none forbids it; is it so?"
         ask(Question(text, answers))

@@ -52,6 +52,8 @@ from recon_cli.sources.read.words import Sense, says
 
 #: Columns of which each has answers of its own, beside those for all together.
 _MOST_APART: Final = 4
+#: Columns of counts at most among which sums of two are tried.
+_MOST_COUNTS: Final = 16
 #: Ways to cut columns into two that a question offers.
 _MOST_SPLITS: Final = 3
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
@@ -135,7 +137,8 @@ class WideColumns:
             if not is_told and (has_counts or not rows or odd):
                 asked = run if has_counts or not rows else odd
                 inside = {at: self._inside(at, relations) for at in asked}
-                self._ask_unrelated(asked, self._wider(relations, asked), used, inside)
+                sums = self._wider(relations, asked) | self._second_sums(asked, used)
+                self._ask_unrelated(asked, sums, used, inside)
         for each in relations.sums(Axis.COLUMNS):
             is_asked = called >= {each.line, *each.of}
             if left_out.isdisjoint((each.line, *each.of)) and not (is_asked or self._holds(each)):
@@ -461,6 +464,31 @@ class WideColumns:
                 more = f"{'is' if len(run) == 1 else 'are'} in {total!r}, too"
                 found[more] = flag("sum", f"{total} = {' + '.join(own)}")
         return found
+
+    def _second_sums(self, run: Sequence[int], counts: Sequence[int]) -> dict[str, str]:
+        """Return the sums of two columns that one in no relation is in, and what says so of each.
+
+        A total that is divided already may be divided again, into fewer; several rows show it, and
+        no number breaks it.
+        """
+        others = [at for at in counts if at not in run]
+        if len(run) > 1 or len(others) > _MOST_COUNTS:
+            return {}
+        ways = [(run[0], *two) for two in itertools.combinations(others, 2)]
+        ways += [(total, run[0], part) for total, part in itertools.permutations(others, 2)]
+        positions = np.arange(self.every.low.shape[1])
+        found: dict[tuple[int, ...], float] = {}
+        for way in ways:
+            own = support_of(self.every.take(np.array(way), positions), np.zeros(len(positions)))
+            if own.shown >= STRONG_POSITIONS - 1 and not own.broken:
+                found[way] = own.bits
+        best = sorted(found, key=lambda way: -found[way])[:_MOST_SPLITS]
+        sums = [
+            f"{self._header(total)} = {' + '.join(map(self._header, sorted(parts)))}"
+            for total, *parts in best
+        ]
+        every = {f"adds up so: {', and '.join(sums)}": flag("sum", *sums)} if sums else {}
+        return every | {f"adds up so: {each}": flag("sum", each) for each in sums}
 
     def _inside(self, at: int, relations: Relations) -> int | None:
         """Return the total of a sum that a column is nowhere less than, and somewhere more.
