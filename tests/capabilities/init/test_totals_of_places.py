@@ -171,7 +171,7 @@ def test_a_list_of_places_that_are_no_totals_is_no_question(tmp_path: Path) -> N
             ("South total,Remand,400", "South total,Remand,401"),
             "row 15: Prison 'South total' is 401",
         ),
-        (("Ivel,All types,410", "Ivel,All types,c"), "may be 'Ivel' + 'Jarrow'"),
+        (("Ivel,All types,410", "Ivel,All types,c"), "South total = Ivel + Jarrow"),
     ],
 )
 def test_a_long_file_in_which_one_of_two_totals_is_not_shown(
@@ -306,3 +306,30 @@ def test_totals_of_one_name_over_other_places_are_asked_about(
     recon("run", "-q", "--until", "audit")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found["least"].to_list()) == sorted(found["greatest"].to_list()) == [3, 4]
+
+
+def test_regions_among_areas_of_a_long_file_with_levels_and_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was asked whether England is all regions and areas together; "yes" gave wrong ends."""
+    monkeypatch.chdir(tmp_path)
+    places = [("National", "England"), ("Region", "North"), *(("LA", w) for w in ("Hull", "York"))]
+    places += [("Region", "Midlands"), *(("LA", w) for w in ("Derby", "Leicester"))]
+    places += [("Region", "London"), *(("LA", w) for w in ("Barnet", "Camden"))]
+    counts = ["128 84 44", "46 32 14", "12 * *", "34 * *", "25 14 11", "* * *", "* * *"]
+    counts += ["57 38 19", "31 23 8", "26 15 11"]
+    ages = ("All", "Under 18", "18 and over")
+    lines = [
+        f"{level},E{number},{name},{age},{count}"
+        for number, ((level, name), own) in enumerate(zip(places, counts, strict=True))
+        for age, count in zip(ages, own.split(), strict=True)
+    ]
+    Path("a.csv").write_text("\n".join(["Level,Code,Area,Age,Count", *lines, ""]))
+    asked = recon("init", "a.csv", "--place", "Area", code=2).output
+    sums = ("North = Hull + York", "Midlands = Derby + Leicester")
+    assert " ".join(f"--sum '{each}'" for each in sums) in asked
+
+    recon("init", "a.csv", "--place", "Area", *(w for own in sums for w in ("--sum", own)))
+    recon("run", "-q", "--until", "audit")
+    found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
+    assert sorted(found["greatest"].to_list())[:2] == [11, 11]

@@ -72,7 +72,11 @@ class LongValues:
         # What is asked of one sum may tell the others.
         said = {*self.choices.total, *self.choices.apart}
         unsaid = [e for e in found if not (e.support.is_said or e.total in said)]
-        open_ = {e.dimension for e in unsaid if not e.support.is_strong or is_near_chance(e)}
+        open_ = {
+            e.dimension
+            for e in unsaid
+            if e.support.shown and (not e.support.is_strong or is_near_chance(e))
+        }
         for at, values in dimensions:
             if at not in open_ and at not in self.names.parents:
                 strong = {
@@ -81,7 +85,10 @@ class LongValues:
                     if each.dimension == at
                     and (each.support.is_strong or each.total in self.choices.total)
                 }
-                found += self._groups(at, values, counts[0], base, strong)
+                groups, asked = self._groups(at, values, counts[0], base, strong)
+                if asked:  # what some number shows, sooner than what none does
+                    found = [e for e in found if e.dimension != at or _is_borne(e)]
+                found += groups
         found = [replace(e, rivals=()) if e.dimension in places else e for e in found]
         return [self._as_said(each) for each in found]
 
@@ -116,15 +123,22 @@ class LongValues:
         count: int,
         base: int,
         strong: Mapping[int, Sequence[int]],
-    ) -> list[ValueSum]:
-        """Return the sums that are said of values that cut the list of a dimension into groups."""
-        block = self._block(at, count)
-        groups = said_groups(block, values, base, strong, said=self.choices, ask=self.ask)
+    ) -> tuple[list[ValueSum], bool]:
+        """Return the sums that are said of values that cut the list of a dimension into groups.
+
+        Returns:
+            The sums, and whether others are asked about.
+        """
+        block, asked = self._block(at, count), list[Question]()
+        groups = said_groups(block, values, base, strong, said=self.choices, ask=asked.append)
+        for each in asked:
+            self.ask(each)
         told = Support(0, 0, 0, 0.0, 0.0, is_said=True)
-        return [
+        sums = [
             ValueSum(at, count, values[total], tuple(values[i] for i in own), told)
             for total, own in groups.items()
         ]
+        return sums, bool(asked)
 
     def _as_said(self, each: ValueSum) -> ValueSum:
         """Return a sum of values as it is said to be; ask where no number shows it, or chance may.
@@ -170,3 +184,8 @@ class LongValues:
                 answers["they are in it, and others, too"] = more
         self.ask(Question(text, answers, (each.dimension,)))
         return doubted if each.support.shown else each
+
+
+def _is_borne(each: ValueSum) -> bool:
+    """Test whether some number shows a sum, or somebody says it."""
+    return bool(each.support.shown) or each.support.is_said
