@@ -13,9 +13,10 @@ LEFT = [["Ayr", "*", "7", "12"], ["Bute", "6", "*", "11"], ["Crail", "8", "9", "
 RIGHT = [["Doune", "9", "6", "15"], ["Elie", "*", "8", "11"], ["Scotland", "31", "35", "66"]]
 
 
+@pytest.mark.parametrize("many", [2, 3])
 @pytest.mark.parametrize("gap", [[], [""]])
-def test_rows_beside_others_under_the_same_headers(gap: list[str]) -> None:
-    rows = [[*one, *gap, *two] for one, two in zip(LEFT, RIGHT, strict=True)]
+def test_rows_beside_others_under_the_same_headers(gap: list[str], many: int) -> None:
+    rows = [[*one, *gap, *two] for one, two in zip(LEFT[:many], RIGHT[:many], strict=True)]
 
     with pytest.raises(SourceError, match=r"goes on beside itself, from column \d \('Area'\) on"):
         Reading.of(sheet_of_rows("sheet", [[*HEADER, *gap, *HEADER], *rows]))

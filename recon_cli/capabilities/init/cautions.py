@@ -90,7 +90,7 @@ def of_unstated(beside: Iterable[str], readings: Iterable[Proposal]) -> Iterator
 
 
 def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | Question | None:
-    """Say that counts may be rounded, where a note says so and not all are multiples of a number.
+    """Say that counts may be rounded, where a note says so and numbers do not show it.
 
     Return a question where some columns are, and others are not: a law is of all counts of a
     table. Return nothing where no note speaks of rounding.
@@ -114,8 +114,8 @@ def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | Qu
                 },
             )
     return (
-        f"whether counts are rounded: a note says {note!r}, and they are not all multiples of one "
-        "number; they are taken as exact"
+        f"whether counts are rounded: a note says {note!r}; they do not look so, or are too few to "
+        "tell, and are taken as exact"
     )
 
 

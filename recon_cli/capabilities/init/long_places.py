@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from recon_cli.capabilities.init.lines import Part
 from recon_cli.capabilities.init.place_parents import PlaceSum, fits
 from recon_cli.capabilities.init.place_tree import PlaceTree
-from recon_cli.capabilities.init.proposal.crossed import numbers_by_line, numbers_of_rows
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.sources.read.row_labels import Path as Words
@@ -49,7 +47,8 @@ def add_long_places(places: PlaceTree, part: Part) -> None:
         if (own := beside(i, [j for v in each.parts for j in named.get(v, ())]))
     ]
     lines = [place_of[path] for path in table.place_paths]
-    numbers = _numbers_of_places(table, lines)
+    chain = [at for at in (table.place, *table.parents) if at is not None]
+    numbers = table.numbers_of(np.array(lines, dtype=np.int64), chain)
     if table.parents and (whole := _nameless_total(table, paths, numbers)) is not None:
         sums.append(whole)
     places.add(
@@ -82,21 +81,6 @@ def _nameless_total(
     told = numbers.known[[whole, *parts]].all(axis=0) & (numbers.low[whole] > 0)
     is_it = told.any() and fits(numbers, whole, parts, table.relations.base)
     return PlaceSum(whole, tuple(parts)) if is_it else None
-
-
-def _numbers_of_places(table: ProposedTable, places: Sequence[int]) -> Intervals:
-    """Return the counts of a table with a row a count: places by combinations of all else.
-
-    Args:
-        places: The place of each row, numbered from 0.
-    """
-    lines = np.array(places, dtype=np.int64)
-    beside = [at for at in table.names.keys if at not in {table.place, *table.parents}]
-    position = table.grid.combinations(table.region.body, beside)[1]
-    read = partial(numbers_of_rows, table.grid, table.region, withheld=table.withheld)
-    return Intervals.beside(
-        [numbers_by_line(read(count), lines, position) for count in table.counts]
-    )
 
 
 def codes_of_places(part: Part) -> dict[int, str]:

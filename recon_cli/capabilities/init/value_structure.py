@@ -1,17 +1,14 @@
-"""What the values of a dimension of a long table count: features, by their sums and words."""
+"""Read features off the values of a dimension of a long table, by their sums and words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from recon_cli.capabilities.init.label_words import are_apart
-from recon_cli.capabilities.init.proposal.crossed import numbers_by_line, numbers_of_rows
-from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation
-from recon_cli.capabilities.init.proposal.said_sums import open_sums, sums_of_blanks
+from recon_cli.capabilities.init.proposal.said_sums import open_sums, sums_of_values
 from recon_cli.capabilities.init.spans import do_overlap
 from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
 from recon_cli.sources.formats.vocabulary import interval, is_total
@@ -24,7 +21,7 @@ def structure_of_values(table: ProposedTable, at: int) -> Structure:
     Args:
         at: The column of the dimension.
     """
-    values = table.grid.coded((table.region.body, at))[0]
+    values, lines = table.grid.coded((table.region.body, at))
     place = {value: i for i, value in enumerate(values)}
     sums = [
         Relation(
@@ -39,23 +36,12 @@ def structure_of_values(table: ProposedTable, at: int) -> Structure:
     structure = Structure.of(
         {i: (v,) for v, i in place.items()},
         sums,
-        _numbers_of_values(table, at),
+        table.numbers_of(lines, [at]),
         said=_said_of_values(table, at, place),
         base=table.relations.base,
     )
     structure = _with_total(structure, values)
     return _named(structure, table.headers[at][-1] if table.headers[at] else "")
-
-
-def _numbers_of_values(table: ProposedTable, at: int) -> Intervals:
-    """Return the counts of a table with a row a count: values of a dimension by all else."""
-    lines = table.grid.coded((table.region.body, at))[1]
-    beside = [key for key in table.names.keys if key != at]
-    position = table.grid.combinations(table.region.body, beside)[1]
-    read = partial(numbers_of_rows, table.grid, table.region, withheld=table.withheld)
-    return Intervals.beside(
-        [numbers_by_line(read(count), lines, position) for count in table.counts]
-    )
 
 
 def _said_of_values(table: ProposedTable, at: int, place: Mapping[str, int]) -> Said:
@@ -68,7 +54,7 @@ def _said_of_values(table: ProposedTable, at: int, place: Mapping[str, int]) -> 
     def lines_of(names: Sequence[str]) -> list[int]:
         return [place[name] for name in names if name in place]
 
-    within = open_sums([*table.said_sums, *sums_of_blanks(table.said_sums)], lines_of)
+    within = open_sums(sums_of_values(table.said_sums), lines_of)
     counted = {*lines_of(table.counted_values)}
     inner = counted | {line for _, *parts in within for line in parts}
     others = {v: i for v, i in place.items() if i not in inner and not says(v, Sense.OF_WHICH)}

@@ -90,7 +90,7 @@ class Choices:
         dimension: Headers of the columns that a row of a long table is counted by.
         codes_first: Whether places are called by their codes, where a column has both.
         are_known: Whether a format says what places, dimensions and counts are.
-        is_whole: Whether all is said: nothing is proposed, and no number is added up.
+        is_whole: Whether columns are named: rows are called as is said, not as words propose.
         shares: Header of a column that is a share → header of the counts that it is of, header of
             those that it is among, and what it is printed per.
         statistics: Header of a column of means, medians and the like → what is said of it.

@@ -134,7 +134,9 @@ class _Finder:
             if half < 2 or texts[:half] != texts[half:] or len({*texts}) < half:
                 continue
             left, right = int(at[0]), int(at[half])
-            one, two = ({*filter(None, self.grid.texts[first:, j].tolist())} for j in (left, right))
+            one, two = (
+                {*filter(None, self.grid.texts[row + 1 :, j].tolist())} for j in (left, right)
+            )
             if not numeric[[left, right]].any() and len(one) > 1 and one.isdisjoint(two):
                 raise SourceError(
                     f"{self.grid.label}: the table goes on beside itself, from column {right + 1} "

@@ -1,1 +1,1 @@
-"""What the numbers of a sheet tell: its sums and shares, and the reading that they propose."""
+"""Propose a reading of a sheet by its numbers: their sums, their shares, what they leave open."""

@@ -18,7 +18,7 @@ from recon_cli.capabilities.init.proposal.crossed import (
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.row_totals import said_groups
-from recon_cli.capabilities.init.proposal.said_sums import sums_of_blanks, with_said_values
+from recon_cli.capabilities.init.proposal.said_sums import sums_of_values, with_said_values
 from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.sources.read.choices import Choices, Question, ask_ways, column_names, flag
 from recon_cli.sources.read.grid import Grid
@@ -62,7 +62,7 @@ class LongValues:
         # What one column shows is no question where stars leave it open in another.
         shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
         found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
-        sums = [*self.choices.sums, *sums_of_blanks(self.choices.sums)]
+        sums = sums_of_values(self.choices.sums)
         found = with_said_values(found, sums, dimensions, counts[0], places)
         found = [
             each

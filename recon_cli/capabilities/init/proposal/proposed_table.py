@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 
-from recon_cli.capabilities.init.proposal.crossed import ValueSum
+from recon_cli.arrays import IntArray
+from recon_cli.capabilities.init.proposal.crossed import (
+    ValueSum,
+    numbers_by_line,
+    numbers_of_rows,
+)
+from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.lattice import Lattice
 from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.sources.read.choices import NUMBERS, Question, SaidSum
@@ -46,6 +53,20 @@ class ProposedTable(TableReading):
     apart_values: tuple[str, ...] = ()
     rows_total: tuple[int, ...] = ()
     rows_apart: tuple[int, ...] = ()
+
+    def numbers_of(self, lines: IntArray, own: Collection[int]) -> Intervals:
+        """Return the counts of a table with a row a count: lines by combinations of all else.
+
+        Args:
+            lines: The line of each row, numbered from 0.
+            own: The columns that name the lines.
+        """
+        beside = [at for at in self.names.keys if at not in own]
+        position = self.grid.combinations(self.region.body, beside)[1]
+        read = partial(numbers_of_rows, self.grid, self.region, withheld=self.withheld)
+        return Intervals.beside(
+            [numbers_by_line(read(count), lines, position) for count in self.counts]
+        )
 
 
 def said_texts(

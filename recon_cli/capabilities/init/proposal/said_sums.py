@@ -147,9 +147,10 @@ def without_rivals(found: Iterable[Relation], told: Sequence[Relation]) -> list[
     return [each for each in kept if not any(is_rival(each, own) for own in told)]
 
 
-def sums_of_blanks(said: Iterable[SaidSum]) -> list[SaidSum]:
-    """Return the sums of a blank label, by that: values have none, where places are *(blank)*."""
-    return [replace(each, total="") for each in said if each.total == NAMELESS]
+def sums_of_values(said: Iterable[SaidSum]) -> list[SaidSum]:
+    """Return sums as values are called: a blank one is said as *(blank)*, as places are."""
+    said = tuple(said)
+    return [*said, *(replace(each, total="") for each in said if each.total == NAMELESS)]
 
 
 def with_said_values(

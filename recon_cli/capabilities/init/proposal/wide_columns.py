@@ -297,7 +297,7 @@ class WideColumns:
         return bool((own.low <= most).all())
 
     def _holds(self, each: Relation) -> bool:
-        """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
+        """Test whether a sum of columns is shown, or said; one row is enough where words say so."""
         said = self._said((*self.choices.total, *self.choices.apart))
         is_called = says(" ".join(self.headers[each.line]), Sense.TOTAL) and not each.rivals
         return each.support.is_strong or each.line in said or is_called
