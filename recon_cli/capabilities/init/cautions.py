@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.proposal import Proposal
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation
@@ -17,7 +18,6 @@ from recon_cli.plurals import counted
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import CountSheet
 from recon_cli.sources.formats.count_sheet import cell_text
-from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tabular import hidden_lines
@@ -89,7 +89,7 @@ def of_unstated(beside: Iterable[str], readings: Iterable[Proposal]) -> Iterator
             return
 
 
-def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | Question | None:
+def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | OpenQuestion | None:
     """Say that counts may be rounded, where a note says so and numbers do not show it.
 
     Return a question where some columns are, and others are not: a law is of all counts of a
@@ -105,7 +105,7 @@ def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | Qu
         exact = [name for name in bases if name not in rounded]
         base = math.gcd(*(bases[name] for name in rounded))
         if rounded and exact and re.search(rf"\b{base}\b", text):
-            return Question(
+            return OpenQuestion(
                 f"a note says {note!r}: {', '.join(map(repr, rounded))} are multiples of {base}, "
                 f"and {', '.join(map(repr, exact))} not; what is rounded is read by itself",
                 {
@@ -132,7 +132,7 @@ def _shown(text: str) -> str:
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
-def in_units(name: str, sheet: CountSheet) -> Iterator[Question]:
+def in_units(name: str, sheet: CountSheet) -> Iterator[OpenQuestion]:
     """Yield a question where counts are of tens, or thousands, as SDMX has it."""
     at = sheet.column(_POWER)
     if at is None:
@@ -141,7 +141,7 @@ def in_units(name: str, sheet: CountSheet) -> Iterator[Question]:
     batches = [batch.select(unit.alias("unit")) for batch in sheet.sheet.rows(sheet.skip)]
     powers = sorted(set(pl.concat(batches)["unit"]) - {"", "0"})
     if powers:
-        yield Question(
+        yield OpenQuestion(
             f"{name}: UNIT_MULT is {', '.join(powers)}: numbers in tens to that power are no "
             "counts: write them out, and declare by a law that they are rounded; or are they as "
             "they are?",
@@ -149,12 +149,12 @@ def in_units(name: str, sheet: CountSheet) -> Iterator[Question]:
         )
 
 
-def in_thousands(beside: Iterable[str]) -> Iterator[Question]:
+def in_thousands(beside: Iterable[str]) -> Iterator[OpenQuestion]:
     """Yield a question where words beside numbers say that they are in thousands or millions."""
     for text in beside:
         if says(text, Sense.SCALE):
             shown = _shown(text)
-            yield Question(
+            yield OpenQuestion(
                 f"{shown!r}: numbers in thousands or millions are no counts: write them out, and "
                 "declare by a law that they are rounded; or are they as they are?",
                 {"as they are": "--unscaled"},
@@ -162,7 +162,7 @@ def in_thousands(beside: Iterable[str]) -> Iterator[Question]:
             return
 
 
-def added_up(readings: Iterable[Proposal], said: Collection[str] = ()) -> Question | None:
+def added_up(readings: Iterable[Proposal], said: Collection[str] = ()) -> OpenQuestion | None:
     """Ask how totals were made that rounded numbers add up to exactly; None if none do.
 
     Of counts that are each rounded by itself a total is off in most rows. Rounded together they add
@@ -185,7 +185,7 @@ def added_up(readings: Iterable[Proposal], said: Collection[str] = ()) -> Questi
     if {*totals} <= {*said}:
         return None
     shown = ", ".join(repr(name) for name in list(totals)[:_MOST_NAMED])
-    return Question(
+    return OpenQuestion(
         f"{shown}: rounded numbers add up to it exactly, as counts that are each rounded by "
         "themselves rarely do: were they rounded so as to add up, or was it added up afterwards?",
         {

@@ -22,6 +22,7 @@ from recon_cli.capabilities.init.document import (
     reading_file,
     schema_file,
 )
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.questions import Said, choose, is_terminal, list_questions
 from recon_cli.capabilities.init.reading_page import reading_page
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
@@ -33,7 +34,7 @@ from recon_cli.coverage import count_left_out
 from recon_cli.errors import ConfigError
 from recon_cli.plurals import counted
 from recon_cli.sources.formats.row_blocks import KIND, PLACE
-from recon_cli.sources.read.choices import NUMBERS, WITHHELD, Question
+from recon_cli.sources.read.choices import NUMBERS, WITHHELD
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
@@ -255,7 +256,7 @@ def _settled(
     declared: Declared,
     *,
     yes: bool,
-) -> tuple[RecognisedFiles, list[Question]]:
+) -> tuple[RecognisedFiles, list[OpenQuestion]]:
     """Recognise files; at a terminal, until every question that they leave open is answered.
 
     Returns:

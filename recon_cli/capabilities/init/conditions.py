@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 #: Feature → its values, by their keys in the schema; what is not there is everybody.
 Condition = Mapping[str, tuple[str, ...]]
@@ -35,3 +35,8 @@ def values_of(condition: Condition) -> dict[str, object]:
     return {
         name: values[0] if len(values) == 1 else list(values) for name, values in condition.items()
     }
+
+
+def distinct(cells: Sequence[Condition]) -> list[Condition]:
+    """Return each cell once."""
+    return list({key_of(cell): cell for cell in cells}.values())

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.evidence import (
     CERTAIN_BITS,
     MARGIN_BITS,
@@ -25,7 +26,7 @@ from recon_cli.capabilities.init.structure import Said, Structure
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import table_name
-from recon_cli.sources.read.choices import Question, columns_named, flag
+from recon_cli.sources.read.choices import columns_named
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.read.words import Sense, says
 
@@ -120,7 +121,7 @@ class Lines:
         self.parts = list(parts)
         self.rows = [list(own) for own in rows]
         self.lines = self._joined_lines()
-        self.questions: list[Question] = []
+        self.questions: list[OpenQuestion] = []
         self.joined: set[str] = set()
 
     def _joined_lines(self) -> list[_Line]:
@@ -282,14 +283,14 @@ class Lines:
             if found and sum(each.support.shown for each in found) < STRONG_POSITIONS:
                 self.questions.append(self._question(found))
 
-    def _question(self, sums: Sequence[Relation]) -> Question:
+    def _question(self, sums: Sequence[Relation]) -> OpenQuestion:
         """Ask about sums of the columns of one table, all at once."""
         said = []
         for each in sums:
             total, *parts = (self.lines[i].header for i in (each.line, *each.of))
             said.append(f"{total} = {' + '.join(parts)}")
         parts = [self.lines[i].header for each in sums for i in each.of]
-        return Question(
+        return OpenQuestion(
             f"columns may add up to those of another table: {'; '.join(said)}: too few rows show "
             "it, none forbids it; is it so?",
             {

@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
+from recon_cli.capabilities.init.open_question import flag
 from recon_cli.capabilities.init.place_geoids import are_nested, is_geoid, numbered_geoids
 from recon_cli.capabilities.init.place_parents import Path, PlaceSum, fits, parents_of
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.errors import SourceError
-from recon_cli.sources.read.choices import flag
 from recon_cli.sources.read.row_labels import PART_OF
 
 #: Withheld counts of the parts of a place that are hardly all of nobody.

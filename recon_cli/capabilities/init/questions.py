@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.sources import FileMapping
 from recon_cli.sources.formats.row_blocks import PLACE
-from recon_cli.sources.read.choices import Choices, Question, SaidSum
+from recon_cli.sources.read.choices import Choices, SaidSum
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def choose(question: Question) -> str | None:
+def choose(question: OpenQuestion) -> str | None:
     """Ask a question at the terminal, and return the flags of the answer.
 
     Returns:
@@ -163,7 +164,7 @@ def choose(question: Question) -> str | None:
     return flags or None
 
 
-def list_questions(questions: Sequence[Question]) -> None:
+def list_questions(questions: Sequence[OpenQuestion]) -> None:
     """Print questions on stderr, and for each answer the flag that gives it."""
     for question in questions:
         click.echo(f"? {question.text}", err=True)

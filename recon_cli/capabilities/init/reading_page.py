@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.crossed import ValueSum, value_sums
 from recon_cli.capabilities.init.proposal.lattice import Lattice
 from recon_cli.capabilities.init.proposal.proposal import Proposal
@@ -20,7 +21,6 @@ from recon_cli.page.html import render_page
 from recon_cli.plurals import counted
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.sheet import choices_of, sheet_as_said
-from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import documents_with_counts
@@ -34,7 +34,7 @@ _MOST_CELLS: Final = 60_000
 def reading_page(
     readings: Iterable[tuple[str, Proposal]],
     title: str,
-    questions: Sequence[Question] = (),
+    questions: Sequence[OpenQuestion] = (),
     unread: Sequence[LeftOut] = (),
 ) -> str:
     """Render sheets as they were read, each cell by its role.

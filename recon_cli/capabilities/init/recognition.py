@@ -18,6 +18,7 @@ from recon_cli.capabilities.init.drafting import draft, geoids_of
 from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.names import slug
 from recon_cli.capabilities.init.notes import noted_rule
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.proposal import Proposal
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable, said_texts
 from recon_cli.capabilities.init.sheet_places import sums_of_sheets
@@ -43,7 +44,7 @@ from recon_cli.sources.formats.codes import cells_by_code
 from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
-from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
+from recon_cli.sources.read.choices import NO_CHOICES, Choices
 from recon_cli.sources.tables import sheets_left_out
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker
@@ -107,7 +108,7 @@ class RecognisedFiles:
     protection: Path | None = None
     draft: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
-    questions: tuple[Question, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
     readings: tuple[tuple[str, Proposal], ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     unread: tuple[LeftOut, ...] = ()
@@ -272,7 +273,7 @@ def _with_rounding(
 ) -> RecognisedFiles:
     """Add what is asked, or doubtful, of how counts are rounded."""
     readings = [reading for _, reading in found.readings]
-    told: list[str | Question | None] = []
+    told: list[str | OpenQuestion | None] = []
     if found.base is not None and rounding is None:
         told.append(
             f"whether counts are rounded, and how: {_multiples(found)}, so the "
@@ -285,7 +286,7 @@ def _with_rounding(
         told.append(added_up(readings, totals))
     if rounding == "none":
         found = replace(found, base=None, bases={})
-    questions = [each for each in told if isinstance(each, Question)]
+    questions = [each for each in told if isinstance(each, OpenQuestion)]
     doubts = [each for each in told if isinstance(each, str)]
     return replace(found, questions=(*found.questions, *questions), doubts=(*found.doubts, *doubts))
 
@@ -320,7 +321,7 @@ def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
         )
 
 
-def _flags(question: Question) -> str:
+def _flags(question: OpenQuestion) -> str:
     return " or ".join(question.answers.values())
 
 

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray
+from recon_cli.capabilities.init.open_question import flag
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis
-from recon_cli.sources.read.choices import flag
 from recon_cli.sources.read.row_labels import PART_OF
 
 #: Lines that a remedy names.

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.proposal import Proposal
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation
 from recon_cli.plurals import counted
-from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.roles import Role
 
 #: Rows from the top and the bottom of a sheet, columns from its left, and relations that are shown.
@@ -120,7 +120,7 @@ class SheetView:
     relations: tuple[RelationView, ...]
     more_relations: int
     left_out: tuple[str, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[OpenQuestion, ...]
     is_whole: bool
 
     @property

@@ -15,6 +15,7 @@ import numpy as np
 
 from recon_cli.capabilities.init.conditions import Condition, Key, key_of
 from recon_cli.capabilities.init.lines import Part
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal import relations
 from recon_cli.capabilities.init.statistic_draft import (
     OLDEST,
@@ -32,7 +33,7 @@ from recon_cli.capabilities.init.statistic_draft import (
 from recon_cli.errors import ConfigError
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.formats.sheet_texts import statistic_text
-from recon_cli.sources.read.choices import Question, columns_named, flag
+from recon_cli.sources.read.choices import columns_named
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.statistic_words import order_named, statistic_named, words_beside
 from recon_cli.sources.read.table_reading import Share
@@ -111,7 +112,7 @@ class StatisticColumns:
         self.parts = [part for part in parts if part.is_sheet]
         self.labels, self.scales, self.features = labels, list(scales), list(features)
         self.said = {name: SaidStatistic.parse(name, text) for name, text in said.items()}
-        self.questions: list[Question] = []
+        self.questions: list[OpenQuestion] = []
 
     def found(self) -> list[FoundColumn]:
         """Return the columns that are used; collect what has to be asked of others."""
@@ -386,7 +387,7 @@ class StatisticColumns:
             ends = scale.least, scale.greatest or max(OLDEST, scale.width + scale.least)
             said = f"{header}={spoken(kind, scale.name, ends)}"
             self.questions.append(
-                Question(
+                OpenQuestion(
                     f"{header!r}: a {kind} of {scale.name} by its header, of which groups alone "
                     f"are counted: of whole numbers{_ALONE.get(kind, '')}, from where to where?",
                     {f"from {ends[0]} to {ends[1]}": flag("statistic", said), **leave},
@@ -400,7 +401,7 @@ class StatisticColumns:
                 said = f"{header}={spoken(kind, _AGE, (0, OLDEST))}"
                 answers[f"a {kind} of whole ages from 0 to {OLDEST}"] = flag("statistic", said)
             self.questions.append(
-                Question(
+                OpenQuestion(
                     f"{header!r} is in no relation to the counts: a {kind} by its header (of what: "
                     f"--statistic '{header}={kind} NAME LEAST..GREATEST'), a count of something "
                     "else, or to be left out?",
@@ -414,7 +415,7 @@ class StatisticColumns:
         header = part.table.header(at)
         names = [part.table.header(of) for of in part.table.counts[:4]]
         self.questions.append(
-            Question(
+            OpenQuestion(
                 f"{header!r}: of whom is it the {said}?",
                 {
                     **{

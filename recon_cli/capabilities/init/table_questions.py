@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from recon_cli.capabilities.init.label_words import are_apart
 from recon_cli.capabilities.init.lines import Part
 from recon_cli.capabilities.init.names import usual_name
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.place_tree import (
     Division,
     Overfull,
@@ -28,7 +29,6 @@ from recon_cli.capabilities.init.proposal.sums import possible_whole, support_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.formats.mapping import left_name
 from recon_cli.sources.formats.vocabulary import interval
-from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.words import Sense, says
 
 #: Places that two tables share at least where one may be of another year.
@@ -41,7 +41,7 @@ _FEWEST: Final = 2
 _NAMED: Final = 3
 
 
-def ask_kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[Question]:
+def ask_kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[OpenQuestion]:
     """Yield a question where places of several kinds are on one level: of whom are they parts?"""
     at, kinds = file.sheet.kind, file.survey.kinds
     if at is None or kinds is None or "place" in file.said.apart:
@@ -55,14 +55,14 @@ def ask_kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[
             answers = {
                 f"read {kind!r} alone": flag("where", f"{header}={kind}") for kind, _ in found
             }
-            yield Question(
+            yield OpenQuestion(
                 f"places of several kinds by {header}: {shown}; no number shows which are parts of "
                 "which, so people may be counted twice",
                 {**answers, "they exclude each other": "--apart place"},
             )
 
 
-def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> Question | None:
+def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> OpenQuestion | None:
     """Ask what several tables are of that have the same columns and rows, and other numbers.
 
     They are of several years, places or kinds of people: of one of these kinds where one table is
@@ -85,7 +85,7 @@ def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> Question |
             return None
         shown = ", ".join(repr(part.name) for part in parts[:_NAMED])
         shown += ", …" * (len(parts) > _NAMED)
-        return Question(
+        return OpenQuestion(
             f"the sheets {shown} have the same rows and columns, and one is all others together: "
             "are they of places, or of kinds of people?",
             {**places, "each sheet is a kind of people": "--one-place"},
@@ -111,7 +111,7 @@ def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> Question |
         return None
     shown = ", ".join(map(repr, same))
     lines, also = ("rows", "places, ") if places else ("places", "")
-    return Question(
+    return OpenQuestion(
         f"{shown} have the same columns and {lines}, and other numbers: of several {also}years, or "
         f"other people? {'all but places are read' if places else 'read'} one at a time",
         {**places, **_alone([part for part in parts if part.name in same], sheets=sheets)},
@@ -154,7 +154,7 @@ def _is_of_people(part: Part) -> bool:
     )
 
 
-def or_sheets(question: Question, part: Part, others: Sequence[Part]) -> Question:
+def or_sheets(question: OpenQuestion, part: Part, others: Sequence[Part]) -> OpenQuestion:
     """Return a question which column has the places with the answer that each sheet is one."""
     sheets = {each.document.sheet for each in others} - {None, part.document.sheet}
     if "--one-place" not in question.answers.values() or not sheets:
@@ -162,7 +162,7 @@ def or_sheets(question: Question, part: Part, others: Sequence[Part]) -> Questio
     return replace(question, answers={**question.answers, **_SHEETS})
 
 
-def is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:
+def is_told_by(part: Part, question: OpenQuestion, others: Sequence[Part]) -> bool:
     """Test whether a question is about a column that another table prints again, in a sum."""
     if len(question.columns) != 1 or question.columns[0] not in part.table.counts:
         return False
@@ -182,7 +182,7 @@ def is_told_by(part: Part, question: Question, others: Sequence[Part]) -> bool:
     return False
 
 
-def ask_across(parts: Sequence[Part]) -> list[tuple[Question, dict[int, set[int]]]]:
+def ask_across(parts: Sequence[Part]) -> list[tuple[OpenQuestion, dict[int, set[int]]]]:
     """Ask whether loose columns of one table add up to one of another, where no number forbids it.
 
     Returns:
@@ -212,7 +212,7 @@ def ask_across(parts: Sequence[Part]) -> list[tuple[Question, dict[int, set[int]
             text = (
                 f"{name!r} may be {shown}, of another table: too few numbers tell, none forbids it"
             )
-            found.append((Question(f"{text}; is it so?", answers), {one: {total}, two: {*own}}))
+            found.append((OpenQuestion(f"{text}; is it so?", answers), {one: {total}, two: {*own}}))
             break
     return found
 
@@ -258,7 +258,7 @@ def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
     return False
 
 
-def ask_percentages(header: str, values: Sequence[str]) -> Question | None:
+def ask_percentages(header: str, values: Sequence[str]) -> OpenQuestion | None:
     """Ask which rows of a long table are counts, where a column says of others that they are none.
 
     Example:
@@ -269,7 +269,7 @@ def ask_percentages(header: str, values: Sequence[str]) -> Question | None:
     counts = [value for value in values if value not in shares]
     if not shares or not counts:
         return None
-    return Question(
+    return OpenQuestion(
         f"{header!r} has {', '.join(map(repr, shares))} beside {', '.join(map(repr, counts))}: "
         "percentages are no counts",
         {f"read {value!r} alone": flag("where", f"{header}={value}") for value in counts}
@@ -277,7 +277,7 @@ def ask_percentages(header: str, values: Sequence[str]) -> Question | None:
     )
 
 
-def ask_overfull(each: Overfull) -> Question:
+def ask_overfull(each: Overfull) -> OpenQuestion:
     """Ask which parts of a place are parts of others, where they add up to more than it has."""
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
     answers = {said: flag("sum", said) for said in sums}
@@ -288,13 +288,13 @@ def ask_overfull(each: Overfull) -> Question:
     answers |= {
         f"{part!r} is not in it: leave it out": flag("leave-out", part) for part in each.beside
     }
-    return Question(
+    return OpenQuestion(
         f"the places that {each.whole!r} is of add up to more than it: some are parts of others",
         answers | {"it is of none": flag("apart", each.whole)},
     )
 
 
-def ask_possible(each: Possible) -> Question:
+def ask_possible(each: Possible) -> OpenQuestion:
     """Ask whether all places beside another are parts of it, where no number says so."""
     shown = ", ".join(map(repr, each.others[:_NAMED])) + ", …" * (len(each.others) > _NAMED)
     said = (
@@ -303,13 +303,13 @@ def ask_possible(each: Possible) -> Question:
         else (f"{each.whole!r} may be all places beside it together")
     )
     no = each.others if each.has_parts else [each.whole]
-    return Question(
+    return OpenQuestion(
         f"{said}: too few numbers tell, none forbids it; is it so?",
         {"yes": flag("total", each.whole), "no": flag("apart", *no)},
     )
 
 
-def ask_possible_sums(each: PossibleSums) -> Question:
+def ask_possible_sums(each: PossibleSums) -> OpenQuestion:
     """Ask whether places beside all others are the parts of some of these.
 
     Example:
@@ -323,24 +323,24 @@ def ask_possible_sums(each: PossibleSums) -> Question:
         ways[", ".join(sums)] = " ".join(flag("sum", one) for one in said)
     wholes = list(dict.fromkeys(whole for way in each.ways for whole in way))
     shown = " and ".join(map(repr, wholes))
-    return Question(
+    return OpenQuestion(
         f"places beside all others may be the parts of {shown}: too few numbers tell, none forbids "
         "it; is it so? where they are others than these, say which (`--sum`)",
         ways | {"no others": flag("apart", *wholes)},
     )
 
 
-def ask_sum_of_printed(each: SumOfPrinted) -> Question:
+def ask_sum_of_printed(each: SumOfPrinted) -> OpenQuestion:
     """Ask whether what is withheld of parts is of nobody, or not in the total of the printed."""
     shown = ", ".join(map(repr, each.withheld[:_NAMED])) + ", …" * (len(each.withheld) > _NAMED)
-    return Question(
+    return OpenQuestion(
         f"{each.whole!r} is the sum of what is printed of its parts, without what is withheld of "
         f"{shown}: is that of nobody, or not in the total?",
         {"of nobody": flag("total", each.whole), "not in the total": flag("apart", each.whole)},
     )
 
 
-def ask_division(each: Division, parts: Sequence[Part]) -> Question:
+def ask_division(each: Division, parts: Sequence[Part]) -> OpenQuestion:
     """Ask which of two tables is meant that divide the same people in two ways.
 
     Args:
@@ -362,14 +362,14 @@ def ask_division(each: Division, parts: Sequence[Part]) -> Question:
     else:
         called, answers = _each_alone(own)
         shown = [f"{name!r} has {some}" for name, some in zip(called, places, strict=True)]
-    return Question(
+    return OpenQuestion(
         f"two systems of places, each with all people{of}, or with others: {', '.join(shown)}; "
         "read one at a time, or write a schema with `areas` (docs, Areas that overlap)",
         answers,
     )
 
 
-def ask_places_or_kinds(parts: Sequence[Part]) -> Question | None:
+def ask_places_or_kinds(parts: Sequence[Part]) -> OpenQuestion | None:
     """Ask which tables are meant where some have rows of places, and some of kinds; None if not.
 
     A mapping says of all tables of a file what their rows are.
@@ -379,7 +379,7 @@ def ask_places_or_kinds(parts: Sequence[Part]) -> Question | None:
     if not all(own):
         return None
     (places, kinds), answers = _each_alone(own)
-    return Question(
+    return OpenQuestion(
         f"{places!r} has a row a place, and {kinds!r} a row a kind, of one place: read one at a "
         "time",
         answers,
@@ -419,9 +419,9 @@ def _left_name(part: Part) -> str:
     return left_name(part.document.sheet or part.document.name, part.number)
 
 
-def asked_once(questions: Sequence[Question]) -> list[Question]:
+def asked_once(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
     """Return the questions that an answer to an earlier one does not answer, too."""
-    kept: list[Question] = []
+    kept: list[OpenQuestion] = []
     for each in questions:
         if not any({*each.answers.values()} <= {*earlier.answers.values()} for earlier in kept):
             kept.append(each)

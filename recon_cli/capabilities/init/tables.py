@@ -22,6 +22,7 @@ from recon_cli.capabilities.init.cautions import (
     of_unstated,
 )
 from recon_cli.capabilities.init.notes import noted_zeros
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.proposal import Proposal, propose
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.zeros import may_be_nobody
@@ -44,7 +45,7 @@ from recon_cli.sources.formats.sheet import (
     sheet_as_said,
 )
 from recon_cli.sources.formats.sheet_texts import count_text
-from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
+from recon_cli.sources.read.choices import NO_CHOICES, Choices, columns_named
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.row_labels import rows_named
@@ -114,7 +115,7 @@ class TableFiles:
     sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     readings: tuple[tuple[str, Proposal], ...] = ()
-    questions: tuple[Question, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
     beside: tuple[str, ...] = ()
 
 
@@ -426,7 +427,7 @@ def _sheet_tables(
     return found, replace(reading, tables=tuple(tables))
 
 
-def _odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterator[Question]:
+def _odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterator[OpenQuestion]:
     """Yield a question for a text among counts that nobody uses for what is withheld.
 
     Args:
@@ -439,7 +440,7 @@ def _odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterat
                 continue
             if not looks_like_marker(odd.text):
                 where = roles.sheet.where(odd.row, each.column, each.header)
-                yield Question(
+                yield OpenQuestion(
                     f"{where}: {odd.text!r} is no number: it is taken as a count that is not "
                     "published",
                     {

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
+from recon_cli.sources.read.choices import Choices, column_names, columns_named
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
@@ -57,36 +57,27 @@ class NamedRows:
         names = replace(names, parents=_without(names.parents, kinds))
         return self._by_codes(names) if self.choices.codes_first else names
 
-    def place(self, names: Names) -> tuple[int | None, Question | None]:
-        """Return the column of places: as said, as a word proposes, else the one with most values.
+    def places(self, names: Names) -> tuple[int, ...]:
+        """Return the columns that may have the places, the likeliest first.
 
-        Where several may be, with the question which.
+        As said, or as a word proposes; else the one with most values is the likeliest.
         """
         if self.choices.place is not None and (said := self._said((self.choices.place,))):
-            return said[0], None
+            return said
         if not names.keys or (names.is_long and self._names_no_place(names)):
-            return None, None
+            return ()
         if not names.is_long:
-            return names.keys[-1], None
+            return names.keys[-1:]
         if (inner := [at for at in names.keys if at in names.parents]) and self.choices.parent:
-            return inner[0], None
-        by_word = [at for at in names.keys if self._is_of_places(at)]
+            return (inner[0],)
+        by_word = [at for at in names.keys if self.is_of_places(at)]
         coded = [at for at in names.keys if is_word(self._header(at), Sense.GEOID)]
         inside = [at for at in names.keys if self._is_in_places(at, names)]
         for able in (by_word, coded, inside):
             if len(able) == 1:
-                return able[0], None
+                return (able[0],)
         sizes = {at: len(self.grid.coded((self.region.body, at))[0]) for at in names.keys}
-        able = by_word or list(names.keys)
-        chosen = max(able, key=lambda at: (sizes[at], -at))
-        shown = ", ".join(repr(self._header(at)) for at in able)
-        question = Question(
-            f"which of {shown} has the places? taken: {self._header(chosen)!r}",
-            {self._header(at): flag("place", self._header(at)) for at in able}
-            | ({} if by_word else {"none: all is about one place": "--one-place"}),
-            tuple(able),
-        )
-        return chosen, question
+        return tuple(sorted(by_word or names.keys, key=lambda at: (-sizes[at], at)))
 
     def _names_no_place(self, names: Names) -> bool:
         """Test whether all columns that name the rows of a long table are said to be of kinds."""
@@ -103,7 +94,7 @@ class NamedRows:
             for text in filter(None, texts)
         )
 
-    def _is_of_places(self, at: int) -> bool:
+    def is_of_places(self, at: int) -> bool:
         """Test whether the header of a column says that it has places."""
         return says(self._header(at), Sense.PLACE)
 
@@ -112,7 +103,7 @@ class NamedRows:
         beside = [twin for twin, key in names.twins.items() if key == at]
         around = [above for above in beside if self._is_within(at, above)]
         around += [above for own, above in names.parents.items() if own == at]
-        return any(map(self._is_of_places, around))
+        return any(map(self.is_of_places, around))
 
     def _is_other_name(self, at: int, names: Names) -> bool:
         """Test whether the texts of a column stand for those of a key, one for one."""
@@ -149,10 +140,10 @@ class NamedRows:
             at
             for at in names.constants
             if at in said
-            or (not said and self._is_of_places(at))
+            or (not said and self.is_of_places(at))
             or (not said and is_word(self._header(at), Sense.GEOID))
         ]
-        is_told = any(self._is_of_places(at) for at in names.keys)
+        is_told = any(self.is_of_places(at) for at in names.keys)
         if len(able) != 1 or able[0] in names.keys or (is_told and not said):
             return names
         constants = tuple(at for at in names.constants if at != able[0])

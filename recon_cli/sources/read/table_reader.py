@@ -224,7 +224,7 @@ class TableReader:
             counts=counts,
             statistics=tuple(at for at in numeric if at not in {*used, *counts}),
             left_out=left_out,
-            place=self._named.place(names)[0],
+            place=next(iter(self._named.places(names)), None),
             withheld=self._withheld(names),
             rows=self._paths(names),
             are_kinds=bool(self.choices.are_kinds),

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook, load_workbook
 
-from recon_cli.sources.formats.row_blocks import ask_above
+from recon_cli.capabilities.init.proposal.row_blocks import ask_above
 from tests.support.command_line import recon
 
 #: Place → kind → total, men, women.

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.capabilities.init.open_question import flag
 from recon_cli.capabilities.init.recognition import recognise
-from recon_cli.sources.read.choices import flag
 from tests.support.command_line import recon
 
 COURTS = """Court,Proceeded,Convicted,Custody,Suspended,Fine

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation, Relations
 from recon_cli.sources.formats.vocabulary import interval, is_total
-from recon_cli.sources.read.choices import Question, flag
 from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.words import Sense, says
 
@@ -102,7 +102,7 @@ def settle_rows(
     rows: Mapping[int, Path],
     total: Collection[str],
     apart: Collection[str],
-    ask: Callable[[Question], None],
+    ask: Callable[[OpenQuestion], None],
 ) -> Relations:
     """Return relations with the sums of rows that are said, and without those that are denied.
 
@@ -133,10 +133,10 @@ def settle_rows(
     return replace(relations, found=tuple(found))
 
 
-def _question(each: Relation, name: str, rows: Mapping[int, Path]) -> Question:
+def _question(each: Relation, name: str, rows: Mapping[int, Path]) -> OpenQuestion:
     parts = [repr(PART_OF.join(rows.get(row, ()))) for row in each.of]
     shown = " + ".join(parts[:_MOST_NAMED]) + " + …" * (len(parts) > _MOST_NAMED)
-    return Question(
+    return OpenQuestion(
         f"{name!r} is {shown} in {each.support.shown} columns, which may be chance: is it their "
         "total, or of its own?",
         {"of its own": flag("apart", name), "their total": flag("total", name)},

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import FloatArray
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.evidence import Sum
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations, sums_of
 from recon_cli.capabilities.init.proposal.sums import slip, support_of
-from recon_cli.sources.read.choices import Choices, Question, flag
+from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.row_labels import Path, is_called_total
 
 #: Blocks that have the same words, and words of each.
@@ -27,7 +28,7 @@ def with_crossed(
     headers: Mapping[int, Path],
     block: Intervals,
     said: Choices,
-    ask: Callable[[Question], None],
+    ask: Callable[[OpenQuestion], None],
 ) -> Relations:
     """Return relations in which the sums of crossed columns are those that all blocks bear out.
 
@@ -95,7 +96,7 @@ def _pooled(
     base: int,
     *,
     said: Choices,
-    ask: Callable[[Question], None],
+    ask: Callable[[OpenQuestion], None],
 ) -> list[Sum]:
     """Return the sums among rows of a grid of columns, its columns and the sheet's rows as one.
 
@@ -117,7 +118,7 @@ def _pooled(
                 shown = " + ".join(repr(words[i]) for i in parts)
                 text = f"{own!r} may be {shown}: no number shows it, none forbids it; is it so?"
                 answers = {"yes": flag("total", own), "no": flag("apart", own)}
-                ask(Question(text, answers, tuple(lines.ravel().tolist())))
+                ask(OpenQuestion(text, answers, tuple(lines.ravel().tolist())))
             support = replace(support, is_said=own in said.total)
             return [Sum(totals[0], tuple(parts), 1, support)]
     return [

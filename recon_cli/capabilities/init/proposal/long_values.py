@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recon_cli.arrays import BoolArray
+from recon_cli.capabilities.init.open_question import OpenQuestion, ask_ways, flag
 from recon_cli.capabilities.init.proposal.chance import is_near_chance
 from recon_cli.capabilities.init.proposal.crossed import (
     ValueSum,
@@ -20,7 +21,7 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.row_totals import said_groups
 from recon_cli.capabilities.init.proposal.said_sums import sums_of_values, with_said_values
 from recon_cli.capabilities.init.proposal.sums import support_of
-from recon_cli.sources.read.choices import Choices, Question, ask_ways, column_names, flag
+from recon_cli.sources.read.choices import Choices, column_names
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
@@ -44,7 +45,7 @@ class LongValues:
     names: Names
     withheld: BoolArray
     choices: Choices
-    ask: Callable[[Question], None]
+    ask: Callable[[OpenQuestion], None]
 
     def sums(self, counts: Sequence[int], base: int, places: Collection[int]) -> list[ValueSum]:
         """Return the sums that numbers show or somebody says; ask about others that may be.
@@ -129,7 +130,7 @@ class LongValues:
         Returns:
             The sums, and whether others are asked about.
         """
-        block, asked = self._block(at, count), list[Question]()
+        block, asked = self._block(at, count), list[OpenQuestion]()
         groups = said_groups(block, values, base, strong, said=self.choices, ask=asked.append)
         for each in asked:
             self.ask(each)
@@ -182,7 +183,7 @@ class LongValues:
             if not own and self._is_most(each):
                 more = flag("sum", f"{NAMELESS} = {' + '.join(each.parts)} + ...")
                 answers["they are in it, and others, too"] = more
-        self.ask(Question(text, answers, (each.dimension,)))
+        self.ask(OpenQuestion(text, answers, (each.dimension,)))
         return doubted if each.support.shown else each
 
 

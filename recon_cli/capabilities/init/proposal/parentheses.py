@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from recon_cli.arrays import FloatArray
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.zeros import Cell
-from recon_cli.sources.read.choices import NUMBERS, WITHHELD, Question
+from recon_cli.sources.read.choices import NUMBERS, WITHHELD
 from recon_cli.sources.read.numbers import inside
 
 #: Cells that sums have to bear out.
@@ -41,7 +42,7 @@ class Parentheses:
         """Test whether sums bear out that they are the numbers."""
         return not self.broken and len(self.agreeing) >= _FEWEST
 
-    def question(self, example: str, times: int) -> Question:
+    def question(self, example: str, times: int) -> OpenQuestion:
         """Ask what they are.
 
         Args:
@@ -51,7 +52,7 @@ class Parentheses:
         many = f"{times:,} counts are" if times > 1 else "a count is"
         told = "sums say that it is not the number" if self.broken else "no sum tells"
         number = inside(example)
-        return Question(
+        return OpenQuestion(
             f"{many} printed in parentheses, such as {example!r}: {told}; is it {number}, or "
             "withheld?",
             {

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.crossed import totals_and_parts
 from recon_cli.capabilities.init.proposal.parentheses import Parentheses
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis
-from recon_cli.capabilities.init.proposal.table_draft import TableDraft
+from recon_cli.capabilities.init.proposal.table_proposer import TableProposer
 from recon_cli.capabilities.init.proposal.zeros import ZeroMarks, may_be_nobody
-from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
+from recon_cli.sources.read.choices import NO_CHOICES, Choices
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.numbers import inside
 from recon_cli.sources.read.reading import Reading, ambiguous_number, grid_as_said, tables_of
@@ -48,7 +49,7 @@ class Proposal(Reading):
         )
 
     @property
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[OpenQuestion, ...]:
         """Return all that is asked of tables that are used."""
         return tuple(each for table in self.tables if not table.left_as for each in table.questions)
 
@@ -144,4 +145,4 @@ def _sums_with_texts(
 
 def _read(grid: Grid, choices: Choices) -> Proposal:
     regions = tables_of(grid, choices)
-    return Proposal(grid, tuple(TableDraft(*each, choices).table() for each in regions))
+    return Proposal(grid, tuple(TableProposer(*each, choices).table() for each in regions))

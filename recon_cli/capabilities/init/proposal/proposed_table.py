@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.crossed import (
     ValueSum,
     numbers_by_line,
@@ -15,7 +16,7 @@ from recon_cli.capabilities.init.proposal.crossed import (
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.lattice import Lattice
 from recon_cli.capabilities.init.proposal.relations import Relations
-from recon_cli.sources.read.choices import NUMBERS, Question, SaidSum
+from recon_cli.sources.read.choices import NUMBERS, SaidSum
 from recon_cli.sources.read.numbers import GERMAN
 from recon_cli.sources.read.table_reading import TableReading
 
@@ -43,7 +44,7 @@ class ProposedTable(TableReading):
     relations: Relations
     lattice: Lattice
     values: tuple[ValueSum, ...] = ()
-    questions: tuple[Question, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
     said_counts: tuple[int, ...] = ()
     taken_sums: tuple[tuple[int, ...], ...] = ()
     said_apart: tuple[int, ...] = ()

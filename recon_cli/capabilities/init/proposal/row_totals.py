@@ -9,12 +9,13 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation, Relations
 from recon_cli.capabilities.init.proposal.said_sums import without_rivals
 from recon_cli.capabilities.init.proposal.sums import support_of
-from recon_cli.sources.read.choices import Choices, Question, flag
+from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
 
 #: Rows under another that may be all of its parts; one alone is an "of which".
@@ -39,7 +40,7 @@ def with_nested(
     rows: Mapping[int, Path],
     support: Bearing,
     said: Choices,
-    ask: Callable[[Question], None],
+    ask: Callable[[OpenQuestion], None],
 ) -> Relations:
     """Return relations in which rows add up to the row that they are indented under.
 
@@ -82,7 +83,7 @@ def with_nested(
             "no, and somebody may be in two of them": flag("sum", *each),
         }
         text = f"{label[total]!r} may be {names}: no number shows it, none forbids it; is it so?"
-        ask(Question(text, answers))
+        ask(OpenQuestion(text, answers))
     return replace(relations, found=(*without_rivals(relations.found, found), *found))
 
 
@@ -91,7 +92,7 @@ def with_lone_total(
     rows: Mapping[int, Path],
     support: Bearing,
     said: Choices,
-    ask: Callable[[Question], None],
+    ask: Callable[[OpenQuestion], None],
 ) -> Relations:
     """Return relations with a total over all groups of places; ask where no number shows it.
 
@@ -116,7 +117,7 @@ def with_lone_total(
         "it so?"
     )
     answers = {"yes": flag("total", label), "no, a place beside them": flag("apart", label)}
-    ask(Question(text, answers))
+    ask(OpenQuestion(text, answers))
     return relations
 
 
@@ -156,7 +157,7 @@ def with_groups(
     support: Bearing,
     *,
     said: Choices,
-    ask: Callable[[Question], None],
+    ask: Callable[[OpenQuestion], None],
     are_kinds: bool = False,
 ) -> Relations:
     """Return relations of rows in one list that totals cut into groups; ask where few show it.
@@ -198,7 +199,7 @@ def said_groups(
     strong: Mapping[int, Sequence[int]],
     *,
     said: Choices,
-    ask: Callable[[Question], None],
+    ask: Callable[[OpenQuestion], None],
     no: tuple[str, str] = _NO,
 ) -> dict[int, tuple[int, ...]]:
     """Return lines that are said to be totals, of those that cut a list into groups, and the parts.
@@ -239,7 +240,7 @@ def said_groups(
     }
     shown = "; ".join(sums[:_FEWEST_PARTS]) + "; …" * (len(sums) > _FEWEST_PARTS)
     ask(
-        Question(
+        OpenQuestion(
             f"rows may be totals of those beside them, as far as numbers go: {shown}; where others "
             "add up, say which (`--sum`)",
             answers,
@@ -250,7 +251,7 @@ def said_groups(
 
 def ask_groups_beside(
     block: Intervals, labels: Sequence[str], columns: tuple[int, ...]
-) -> Question | None:
+) -> OpenQuestion | None:
     """Ask whether lines beside each other are totals of the others, where no number forbids it.
 
     Either they cut the whole list, or what is withheld of parts would be few in each position.
@@ -279,7 +280,7 @@ def ask_groups_beside(
         wider = {i: sorted((*parts, *nobody.get(i, ()))) for i, parts in groups.items()}
         more = " + ".join(repr(labels[at]) for i in sorted(nobody) for at in nobody[i])
         answers[f"yes, with {more}"] = flag("sum", *sums(wider))
-    return Question(
+    return OpenQuestion(
         f"columns may be totals of those beside them: {'; '.join(sums(groups))}: too few rows show "
         "it, none forbids it; is it so?",
         {

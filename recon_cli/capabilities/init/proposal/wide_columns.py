@@ -13,6 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
+from recon_cli.capabilities.init.open_question import (
+    OpenQuestion,
+    ask_ways,
+    each_some_of_next,
+    flag,
+)
 from recon_cli.capabilities.init.proposal.evidence import STRONG_POSITIONS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.parallels import slipped_parallels
@@ -36,15 +42,7 @@ from recon_cli.capabilities.init.proposal.sums import (
     support_of,
 )
 from recon_cli.sources.formats.vocabulary import interval
-from recon_cli.sources.read.choices import (
-    Choices,
-    Question,
-    ask_ways,
-    column_names,
-    columns_named,
-    each_some_of_next,
-    flag,
-)
+from recon_cli.sources.read.choices import Choices, column_names, columns_named
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.statistic_words import statistic_named
@@ -77,7 +75,7 @@ class WideColumns:
     choices: Choices
     withheld: BoolArray
     rows: Sequence[str]
-    questions: list[Question]
+    questions: list[OpenQuestion]
     told: list[Relation] = field(default_factory=list)
 
     @cached_property
@@ -172,7 +170,7 @@ class WideColumns:
             total, parts = self._header(each.total), [self._header(at) for at in each.parts]
             if total not in settled:
                 self.questions.append(
-                    Question(
+                    OpenQuestion(
                         f"{total!r} = {' + '.join(map(repr, parts))} in {each.support.shown} rows, "
                         "which may be chance: is it so?",
                         {
@@ -220,7 +218,7 @@ class WideColumns:
         ]
         names = [self._header(column) for column in every]
         self.questions.append(
-            Question(
+            OpenQuestion(
                 f"columns are called as parts of others: {'; '.join(sums)}: too few rows show it, "
                 "none forbids it; is it so?",
                 {
@@ -236,7 +234,7 @@ class WideColumns:
         )
         return {*every}
 
-    def _ask_sum(self, each: Relation) -> Question:
+    def _ask_sum(self, each: Relation) -> OpenQuestion:
         """Ask whether columns add up to another, or which do, where numbers do not tell."""
         whole = self._header(each.line)
         ways = [[self._header(at) for at in parts] for parts in (each.of, *each.rivals)]
@@ -246,7 +244,7 @@ class WideColumns:
         rows = f"{each.support.shown} row" + "s" * (each.support.shown != 1)
         is_near = each.support.shown >= STRONG_POSITIONS
         why = "which may be chance" if is_near else f"{each.support.open} leave it open"
-        return Question(
+        return OpenQuestion(
             f"{whole!r} = {parts} in {rows}, {why}: is it so?",
             {
                 "yes": flag("total", whole),
@@ -357,7 +355,7 @@ class WideColumns:
         shown = " + ".join(repr(self._header(at)) for at in parts)
         numbers = " + ".join(str(self.grid.texts[row, at]) for at in parts)
         self.questions.append(
-            Question(
+            OpenQuestion(
                 f"row {self.grid.rows[row]}: {self._header(total)!r} is "
                 f"{self.grid.texts[row, total]}, and {shown} are {numbers}; they add up in "
                 f"{slip.shown} other rows: mend the file, or take it as it is",
@@ -387,7 +385,7 @@ class WideColumns:
                 self.grid.texts[row, at] for at in (each.line, each.part, each.base)
             )
             self.questions.append(
-                Question(
+                OpenQuestion(
                     f"row {self.grid.rows[row]}: {header!r} is {line}, where "
                     f"{self._header(each.part)!r} is {part} and {self._header(each.base)!r} "
                     f"{base}; it is their quotient in {each.support.shown} other rows: mend the "
@@ -434,7 +432,7 @@ class WideColumns:
             for sums in splits[:_MOST_SPLITS]
         }
         self.questions.append(
-            Question(
+            OpenQuestion(
                 f"{name!r} may be {shown}: too few rows show it, none of {len(self.region.body)} "
                 "forbids it; is it so?",
                 {
@@ -533,7 +531,7 @@ class WideColumns:
                 "there: take it out of what you publish; to be left out here?"
             )
             self.questions.append(
-                Question(text, {"leave it out": flag("leave-out", headers[0])}, (run[0], same))
+                OpenQuestion(text, {"leave it out": flag("leave-out", headers[0])}, (run[0], same))
             )
             return
         answers = {f"{shown} {more}": said for more, said in wider.items()}
@@ -564,7 +562,7 @@ class WideColumns:
                     answers[f"{header!r} counts these people, and others"] = own
                 answers[f"{header!r} is to be left out"] = flag("leave-out", header)
         self.questions.append(
-            Question(
+            OpenQuestion(
                 f"{shown} {'is' if is_one else 'are'} in no relation to the counts: a median, a "
                 "count of something else, or to be left out?",
                 answers,

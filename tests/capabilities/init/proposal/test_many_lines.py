@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.row_totals import ask_groups_beside, said_groups
 from recon_cli.capabilities.init.proposal.subsets import subset_sums
-from recon_cli.sources.read.choices import NO_CHOICES, Question
+from recon_cli.sources.read.choices import NO_CHOICES
 
 LABELS = [f"Town {i}" for i in range(5_000)]
 
@@ -22,7 +23,7 @@ def _block(lines: int, positions: int) -> Intervals:
 
 
 def test_a_list_of_thousands_is_not_searched_for_totals_that_hardly_a_number_shows() -> None:
-    asked: list[Question] = []
+    asked: list[OpenQuestion] = []
     for many in (999, 5_000):
         block = _block(many, 12)
         assert not said_groups(block, LABELS[:many], 1, {}, said=NO_CHOICES, ask=asked.append)

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray
+from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.chance import (
     as_doubted,
     doubt_chance,
@@ -35,6 +36,7 @@ from recon_cli.capabilities.init.proposal.relations import (
     columns_of,
     intervals_of,
 )
+from recon_cli.capabilities.init.proposal.row_blocks import ask_above
 from recon_cli.capabilities.init.proposal.row_totals import (
     possible_groups,
     with_groups,
@@ -47,12 +49,7 @@ from recon_cli.capabilities.init.proposal.said_sums import (
 )
 from recon_cli.capabilities.init.proposal.shares import find_shares
 from recon_cli.capabilities.init.proposal.wide_columns import WideColumns
-from recon_cli.sources.formats.row_blocks import ask_above
-from recon_cli.sources.read.choices import (
-    Choices,
-    Question,
-    flag,
-)
+from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
@@ -80,12 +77,12 @@ _BROKEN: Final = 0.5
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
 
 
-class TableDraft(TableReader):
+class TableProposer(TableReader):
     """A table while a reading of it is proposed."""
 
     def __init__(self, grid: Grid, region: Region, choices: Choices) -> None:
         super().__init__(grid, region, choices)
-        self.questions: list[Question] = []
+        self.questions: list[OpenQuestion] = []
 
     def table(self) -> ProposedTable:
         """Return the table as its numbers propose, but for what is said of it."""
@@ -106,9 +103,20 @@ class TableDraft(TableReader):
 
     def _place(self, names: Names) -> int | None:
         """Return the column of places; ask where several may be."""
-        place, question = self._named.place(names)
-        self.questions += filter(None, [question])
-        return place
+        able = self._named.places(names)
+        if self.choices.place is None and len(able) > 1:
+            called = {at: self._header(at) for at in names.keys if at in able}
+            shown = ", ".join(map(repr, called.values()))
+            is_named = any(map(self._named.is_of_places, able))
+            none = {} if is_named else {"none: all is about one place": "--one-place"}
+            self.questions.append(
+                OpenQuestion(
+                    f"which of {shown} has the places? taken: {called[able[0]]!r}",
+                    {name: flag("place", name) for name in called.values()} | none,
+                    tuple(called),
+                )
+            )
+        return next(iter(able), None)
 
     def _values_of_statistics(self) -> frozenset[str]:
         """Return values of a long table whose rows have percentages, rates and the like.
@@ -297,7 +305,7 @@ class TableDraft(TableReader):
     def _ask_of_kind(self, column: int, total: str, parts: Sequence[str]) -> None:
         header = self._header(column)
         self.questions.append(
-            Question(
+            OpenQuestion(
                 f"{header!r} says what places are part of, or of what kind they are? As far as "
                 f"numbers go, {total} = {' + '.join(parts)}",
                 {
@@ -356,7 +364,7 @@ class TableDraft(TableReader):
         headers = [self._header(at) for at in measured]
         shown = ", ".join(map(repr, headers[:4])) + ", …" * (len(headers) > 4)
         self.questions.append(
-            Question(
+            OpenQuestion(
                 f"{shown}: of money, or another measure, by these words: counts, or to be left "
                 "out?",
                 {
@@ -382,9 +390,8 @@ class TableDraft(TableReader):
             self.grid, region, self.headers, names, withheld, self.choices, self.questions.append
         )
         whole = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
-        place, _ = self._named.place(names)
-        parents = [at for one in names.parents.items() for at in one if place is not None]
-        places = {*parents, *([] if place is None else [place])}
+        place = self._named.places(names)[:1]
+        places = {*place, *(at for one in names.parents.items() for at in one if place)}
         return tuple(values.sums(whole, relations.base, places))
 
     def _long_counts(
@@ -408,7 +415,7 @@ class TableDraft(TableReader):
             shown = ", ".join(repr(self._header(at)) for at in whole)
             those = ", ".join(repr(self._header(at)) for at in adding) or "none"
             self.questions.append(
-                Question(
+                OpenQuestion(
                     f"which of {shown} is the count? shown to add up: {those}",
                     {self._header(at): flag("count", self._header(at)) for at in whole},
                     tuple(whole),
