@@ -20,7 +20,7 @@ STAGES := synth attacker swap round cellkey suppress census1980 noise topdown ra
   confidence leave-one-out attribute link risk score compare report
 
 .PHONY: help env dev demo nation study state run status verify $(STAGES) \
-  test lint types check format fixtures bench smoke docs linkcheck wheel lock \
+  test search lint types check format fixtures bench smoke docs linkcheck wheel lock \
   licences sbom release vulnerabilities clean
 
 help:                ## list the targets
@@ -76,6 +76,9 @@ verify: env          ## compare every published cell of CONFIG again
 
 test: dev            ## run all tests, two files at a time
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
+
+search: dev          ## run all tests with other random releases, many more per property
+	RECON_EXAMPLES=200 RECON_MUTATIONS=2000 $(MAKE) test
 
 lint: dev            ## check style and formatting
 	$(BIN)/ruff check .

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.mutated_inputs import all_inputs, read_damaged, run_case
 
-CASES = int(os.environ.get("RECON_MUTATIONS", "310"))
+CASES = int(os.environ.get("RECON_MUTATIONS", "155"))
 SEED = 27
 
 

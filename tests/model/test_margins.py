@@ -32,7 +32,7 @@ def all_columns(release: Release) -> list[tuple[str, int]]:
 
 
 @given(seed=SEEDS, people=st.integers(0, 30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_counts_of_margins_are_the_counts_of_people(seed: int, people: int) -> None:
     release = random_release(seed)
     records = random_records(release, seed, people)
@@ -56,7 +56,7 @@ def test_counts_of_margins_are_the_counts_of_people(seed: int, people: int) -> N
 
 
 @given(seed=SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_rows_and_checks_lose_no_published_count(seed: int) -> None:
     release = random_release(seed)
     columns = all_columns(release)

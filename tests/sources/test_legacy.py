@@ -98,7 +98,7 @@ def test_coverage_is_complete_and_finest_first(release: Release, small: Path) ->
 
 
 @given(seed=st.integers(0, 10**6), chunk=st.integers(1, 30))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_any_counts_survive_any_chunk_size(
     seed: int, chunk: int, release: Release, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -231,7 +231,7 @@ def as_tidy(published: Publication) -> pl.DataFrame:
     )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32 - 1), is_listed=st.booleans())
 def test_claims_hold_whoever_lives_in_hidden_geounits(seed: int, *, is_listed: bool) -> None:
     """The oracle knows every unit; the attack only what is published, and maybe the list."""

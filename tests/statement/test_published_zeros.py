@@ -110,7 +110,7 @@ def test_random_p_tables_are_read_as_they_are_drawn(tmp_path: Path) -> None:
     assert len(seen) == 4
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_word_is_false_under_random_p_tables(tmp_path: Path, seed: int) -> None:
     """Reconstruction, its verification, variability, claims and audit, against enumeration."""
     rng, said, zeros, found = np.random.default_rng(seed), 0, 0, []

@@ -95,13 +95,13 @@ def text(value: object) -> str:
 
 def test_what_is_said_of_known_people_is_true_in_every_solution() -> None:
     said = 0
-    for number in range(2 * len(NAMES)):
+    for number in range(len(NAMES)):
         tiny = make_release(13, number)
         said += 0 if tiny is None else check_people(tiny)
     assert said > 30
 
 
-@examples(5)
+@examples(3)
 @given(seed=SEEDS)
 def test_what_is_said_of_known_people_is_true_of_any_release(seed: int) -> None:
     tiny = make_release(seed, seed % len(NAMES))

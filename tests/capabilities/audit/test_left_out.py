@@ -79,7 +79,7 @@ def test_a_sum_that_other_units_have_is_left_out() -> None:
     assert coverage_with_left_out(WARDS, patterns[1:]) == patterns[1:]
 
 
-@examples(30)
+@examples(15)
 @given(seed=SEEDS)
 def test_the_audit_of_left_out_counts_equals_enumeration(seed: int) -> None:
     release = random_release(seed)
@@ -118,7 +118,7 @@ def test_the_audit_of_left_out_counts_equals_enumeration(seed: int) -> None:
         assert status != "recovered" or len(counts) == 1
 
 
-@examples(20)
+@examples(10)
 @given(seed=SEEDS, neighbourhoods=st.booleans())
 def test_every_count_of_a_unit_that_areas_cut_equals_enumeration(
     seed: int, neighbourhoods: bool

@@ -64,7 +64,7 @@ def differing(witnesses: list[pl.DataFrame], safety: int) -> set[tuple[str, str,
     return set(spread.filter(wide).select(KEY).rows())
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 2))
 def test_witnesses_show_what_the_audit_calls_safe(seed: int, safety: int) -> None:
     published = flagged(seed, 40)

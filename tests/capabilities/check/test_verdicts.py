@@ -85,14 +85,14 @@ def said_of(tiny: TinyRelease | None) -> Counter[str]:
 
 def test_verdicts_agree_with_enumeration() -> None:
     said: Counter[str] = Counter()
-    for number in range(2 * len(NAMES)):
+    for number in range(len(NAMES)):
         said += said_of(make_release(11, number))
     for name in SUBJECTS:
         assert said[f"{name}: kept"] > 0, said
         assert said[f"{name}: broken"] > 0, said
 
 
-@examples(8)
+@examples(4)
 @given(seed=SEEDS)
 def test_verdicts_agree_with_enumeration_of_any_release(seed: int) -> None:
     tiny = make_release(seed, seed % len(NAMES))

@@ -111,7 +111,7 @@ def expected_maximal(claims: dict[Values, tuple[int, bool]]) -> set[Values]:
     }
 
 
-@examples(90)
+@examples(40)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_claims_and_disclosures_equal_enumeration(seed: int, people: int) -> None:
     release, published = released(seed, people, exact=True)
@@ -150,7 +150,7 @@ def test_claims_and_disclosures_equal_enumeration(seed: int, people: int) -> Non
             assert least == expected_disclosures(every, known)
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_claims_of_intervals_hold_and_lack_none_of_a_unit_alone(seed: int, people: int) -> None:
     """Differences of coarse intervals may prove more than the published coarse cells do."""
@@ -175,7 +175,7 @@ def test_claims_of_intervals_hold_and_lack_none_of_a_unit_alone(seed: int, peopl
             assert found[key] >= (count, is_exact)
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(0, 4))
 def test_what_bounds_prove_of_units_that_nothing_bounds_holds(seed: int, people: int) -> None:
     """Solutions with up to two people more than a flag needs are some of all that there are."""
@@ -238,7 +238,7 @@ def hold_in_all(result: VerifiedClaims, unit: str, every: list[Counter[Values]])
         assert all(found <= true for found, true in zip(least, most, strict=True))
 
 
-@examples(15)
+@examples(8)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_a_region_with_too_many_candidates_to_list_is_cut(seed: int, people: int) -> None:
     """Units are taken alone, so that their claims are the same however few are listed at a time."""
@@ -317,7 +317,7 @@ def all_sets(cells: int) -> np.ndarray[Any, Any]:
     return (np.arange(1, 1 << cells)[:, None] >> np.arange(cells) & 1).astype(np.int64)
 
 
-@examples(150)
+@examples(70)
 @given(seed=SEEDS)
 def test_every_functional_of_odd_cycles_and_ranges_is_settled(seed: int) -> None:
     program, every = random_program(seed)
@@ -376,7 +376,7 @@ def test_a_share_of_a_group_is_taken_as_it_is_written(share: float, alike: int) 
         assert found.any() == found[groups.subset == 0].any() == inferred
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_absences_and_greatest_sizes_equal_enumeration(seed: int, people: int) -> None:
     release, published = released(seed, people, exact=True)
@@ -417,7 +417,7 @@ def test_absences_and_greatest_sizes_equal_enumeration(seed: int, people: int) -
             assert rests_on == ("tables" if is_empty else "tables and rules")
 
 
-@examples(30)
+@examples(15)
 @example(seed=4304, people=1)  # tables of totals alone
 @given(seed=SEEDS, people=st.integers(1, 4))
 def test_absences_and_greatest_sizes_of_intervals_hold(seed: int, people: int) -> None:

@@ -19,7 +19,7 @@ from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.roles import Role
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
 from recon_cli.sources.tabular.sheet import sheet_of_rows
-from tests.support.browser import chromium, needs_browser, opened
+from tests.support.browser import accessibility_errors, chromium, needs_browser, opened
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
@@ -202,7 +202,6 @@ def contrast(ink: list[float], paper: list[float]) -> float:
 
 @needs_browser
 def test_axe_finds_nothing(browser: Browser, page: Path) -> None:
-    script = files("axe_playwright_python").joinpath("axe.min.js").read_text()
     for width, scheme in ((1280, "light"), (400, "dark")):
         context = browser.new_context(
             viewport={"width": width, "height": 900},
@@ -212,13 +211,7 @@ def test_axe_finds_nothing(browser: Browser, page: Path) -> None:
         )
         sheet = context.new_page()
         sheet.goto(page.resolve().as_uri())
-        sheet.evaluate(script)
-        options = "{resultTypes: ['violations'], preload: false}"
-        found = sheet.evaluate(
-            f"axe.run({options}).then(found => found.violations.map(e => e.id + ' ' + "
-            "e.nodes[0].html))"
-        )
-        assert found == [], (width, scheme)
+        assert accessibility_errors(sheet) == [], (width, scheme)
         context.close()
 
 

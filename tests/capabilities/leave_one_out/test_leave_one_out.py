@@ -109,7 +109,7 @@ class Oracle:
         return 0.0
 
 
-@examples(20)
+@examples(10)
 @given(seed=SEEDS, people=st.integers(1, 5), hide=st.booleans())
 def test_both_worlds_equal_enumeration(seed: int, people: int, hide: bool) -> None:
     release = random_release(seed)
@@ -201,7 +201,7 @@ def compare_both_worlds(
                 assert min(shares) - 1e-9 <= mine[name][0] <= max(shares) + 1e-9
 
 
-@examples(20)
+@examples(10)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_without_a_person_are_the_solutions_with_the_record_less_the_record(
     seed: int, people: int
@@ -268,7 +268,7 @@ def test_records_of_other_counts_are_refused() -> None:
         leave_out(release, published, release.tables, records, unseen)
 
 
-@examples(12)
+@examples(6)
 @given(seed=SEEDS, people=st.integers(1, 4), exact=st.sampled_from([0.3, 1.0]))
 def test_the_attack_from_scratch_equals_enumeration(seed: int, people: int, exact: float) -> None:
     release = random_release(seed)

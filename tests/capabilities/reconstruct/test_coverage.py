@@ -125,7 +125,7 @@ def compare_with_enumeration(release: Release, published: Publication, seed: int
         check_claims(release, result.microdata, result.blocks, every)
 
 
-many = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @many

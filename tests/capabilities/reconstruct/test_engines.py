@@ -49,7 +49,7 @@ def inhabited(found: Reconstruction) -> pl.DataFrame:
     return found.blocks.filter(pl.col("population") > 0)
 
 
-@examples(40)
+@examples(20)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_each_engine_finds_a_solution_and_proves_what_auto_proves(
     seed: int, people: int, hide: bool
@@ -68,7 +68,7 @@ def test_each_engine_finds_a_solution_and_proves_what_auto_proves(
         assert certain_cells(release, found) == certain_cells(release, auto), engine
 
 
-@examples(30)
+@examples(15)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_no_engine_invents_a_solution(seed: int, people: int) -> None:
     release, published = tiny_release(seed, people)
@@ -80,7 +80,7 @@ def test_no_engine_invents_a_solution(seed: int, people: int) -> None:
             reconstruct(release, published, release.tables, seed=1, engine=engine)
 
 
-@examples(25)
+@examples(12)
 @given(seed=SEEDS, people=st.integers(1, 5), mode=st.sampled_from(["relaxed", "exact"]))
 def test_farthest_solutions_are_as_far_by_each_engine(seed: int, people: int, mode: str) -> None:
     release, published = tiny_release(seed, people)
@@ -99,7 +99,7 @@ def test_farthest_solutions_are_as_far_by_each_engine(seed: int, people: int, mo
         assert other.regions.equals(first.regions)
 
 
-@examples(25)
+@examples(12)
 @given(seed=SEEDS, people=st.integers(0, 6))
 def test_any_value_within_a_group_is_a_solution(seed: int, people: int) -> None:
     release, published = tiny_release(seed, people)

@@ -68,7 +68,7 @@ def perturbed(published: Publication, seed: int) -> Publication:
     return Publication(published.geounits, counts.cast({"count": pl.Int32}), published.coverage)
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_result_is_one_of_the_solutions(seed: int, people: int, hide: bool) -> None:
     release, published = tiny_release(seed, people)
@@ -84,7 +84,7 @@ def test_result_is_one_of_the_solutions(seed: int, people: int, hide: bool) -> N
         check_claims(release, result.microdata, result.blocks, every)
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_feasible_exactly_when_enumeration_finds_a_solution(seed: int, people: int) -> None:
     release, published = tiny_release(seed, people)
@@ -100,7 +100,7 @@ def test_feasible_exactly_when_enumeration_finds_a_solution(seed: int, people: i
                 reconstruct_plan(plan, published, seed=1)
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_bounds_never_cut_a_solution_off(seed: int, people: int, hide: bool) -> None:
     release, published = tiny_release(seed, people)

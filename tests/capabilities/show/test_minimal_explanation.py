@@ -107,7 +107,7 @@ def least_people(every: set[frozenset[tuple[Record, int]]]) -> Counter[Record]:
     return first
 
 
-@examples(10, most=100)
+@examples(5, most=100)
 @given(seed=SEEDS, people=st.integers(1, 5), hide=st.booleans())
 def test_every_certain_record_against_plain_search(seed: int, people: int, hide: bool) -> None:
     release = random_release(seed)
@@ -146,7 +146,7 @@ def test_every_certain_record_against_plain_search(seed: int, people: int, hide:
             assert len(cells) == 1
 
 
-@examples(10, most=100)
+@examples(5, most=100)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_what_is_not_certain_is_refused(seed: int, people: int) -> None:
     release = random_release(seed)

@@ -130,7 +130,7 @@ def check(
         assert far <= span <= 2 * far
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_exact_equals_enumeration(seed: int, people: int, hide: bool) -> None:
     release, published, every = setup(seed, people, hide=hide)
@@ -166,7 +166,7 @@ def relaxed_histograms(
     }
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_relaxed_equals_enumeration(seed: int, people: int) -> None:
     release, published, _ = setup(seed, people, hide=False)
@@ -200,7 +200,7 @@ def compare(
     return exact, relaxed
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=SEEDS, people=st.integers(1, 12))
 def test_more_tables_and_more_equalities_only_narrow(seed: int, people: int) -> None:
     release = random_release(seed)
@@ -236,7 +236,7 @@ def narrower(release: Release, strong: Variability, weak: Variability) -> None:
         assert high <= most
 
 
-@examples(50)
+@examples(25)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_solvar_is_the_same_without_exact_intervals(seed: int, people: int) -> None:
     release, published, _ = setup(seed, people, hide=False)

@@ -63,7 +63,7 @@ def published(
     return protected, recon.publish(WARDS, tidy_counts(truth, protected), protection=law)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([None, 1, 2]))
 def test_no_primary_cell_is_recovered(seed: int, zeros_hidden: bool, safety: int | None) -> None:
     """Without a range, both ask the same: what the law says."""
@@ -138,7 +138,7 @@ def test_areas_that_overlap_are_protected_together() -> None:
     assert protected["count"].null_count() > primary.height
 
 
-@examples(8)
+@examples(4)
 @given(seed=SEEDS, zeros_hidden=st.booleans())
 def test_both_zonings_leave_two_counts_of_each_primary_cell(seed: int, zeros_hidden: bool) -> None:
     """Against every solution; from records and from their exact counts."""

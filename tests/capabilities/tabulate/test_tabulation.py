@@ -47,7 +47,7 @@ def test_equals_the_double_loop(name: str, skew: bool) -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(seed=st.integers(0, 10**6), people=st.integers(0, 40))
 def test_equals_the_double_loop_on_random_releases(seed: int, people: int) -> None:
     release = random_release(seed)
@@ -57,7 +57,7 @@ def test_equals_the_double_loop_on_random_releases(seed: int, people: int) -> No
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_a_choice_of_tables_and_levels(seed: int, data: st.DataObject) -> None:
     release = random_release(seed)
