@@ -32,8 +32,8 @@ updates the figures of this page. Times are of whole commands, including start-u
 processes.
 *Core-seconds* are wall time × workers, idle or not, or CPU time where that is more; *MB* is the
 largest resident memory of any one process. In synthetic populations neighbours were more alike in
-age until 24 November 2026: figures of that date or before are of those populations. The nations of
-27 November 2026 were measured beside other work on the same two cores, and took longer than alone.
+age until 24 November 2026: figures of that date or before are of those populations. How fast the
+machine is changes from day to day: ten million additions in Python tell, where a section says it.
 """
 
 

@@ -18,7 +18,8 @@ from typing import Final, Literal
 
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.partitions import file_mapping
-from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.errors import ReconError
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.formats import FileMapping

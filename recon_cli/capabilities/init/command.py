@@ -25,7 +25,8 @@ from recon_cli.capabilities.init.document import (
 from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.questions import Said, choose, is_terminal, list_questions
 from recon_cli.capabilities.init.reading_page import reading_page
-from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.capabilities.init.statistic_words import told_statistics
 from recon_cli.config import DEFAULT_FILE
 from recon_cli.console.options import OUTPUT_FILE, GivenPath

@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
-from recon_cli.capabilities.init.recognition import RecognisedFiles, drafted_reading
+from recon_cli.capabilities.init.protection_draft import drafted_reading
+from recon_cli.capabilities.init.recognised import RecognisedFiles
 from recon_cli.capabilities.init.schema_draft import flow
 from recon_cli.capabilities.init.statistic_words import told_statistics
 from recon_cli.config import DEFAULT_FILE, SECTIONS

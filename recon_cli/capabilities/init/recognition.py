@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
-from recon_cli.capabilities.init.cautions import added_up, of_rounding
-from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared, Rounding
+from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.drafting import draft, geoids_of
+from recon_cli.capabilities.init.input_kinds import LEGACY, TABLES, TIDY, files_at
 from recon_cli.capabilities.init.known_sheets import part_of
 from recon_cli.capabilities.init.names import slug
-from recon_cli.capabilities.init.notes import noted_rule
-from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.proposal import Proposal
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable, said_texts
+from recon_cli.capabilities.init.protection_draft import with_protection
+from recon_cli.capabilities.init.recognised import RecognisedFiles
 from recon_cli.capabilities.init.sheet_places import sums_of_sheets
 from recon_cli.capabilities.init.state_header import summarise
 from recon_cli.capabilities.init.survey import Survey, rounding_base, survey_rows
@@ -33,120 +31,22 @@ from recon_cli.capabilities.init.tables import (
     product_of,
     rest_of_mapping,
 )
-from recon_cli.coverage import PROTECTION, LeftOut
+from recon_cli.coverage import LeftOut
 from recon_cli.errors import ConfigError, ReconError, SourceError
-from recon_cli.frames import OPEN
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
-from recon_cli.sources.documents import document_of, open_documents
-from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
+from recon_cli.sources.formats import NO_MAPPING, FileMapping
 from recon_cli.sources.formats.codes import cells_by_code
 from recon_cli.sources.formats.mapping import table_name
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.read.choices import NO_CHOICES, Choices
 from recon_cli.sources.tables import sheets_left_out
-from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
+from recon_cli.sources.tidy_file import open_file, published_cells
 from recon_cli.statement.suppression import is_marker
-from recon_cli.statement.texts import interval_said
 
-TIDY: Final = "tidy"
-#: A state's files; of which product, is told from their names.
-_LEGACY: Final = "legacy"
-
-_TIDY_SUFFIXES: Final = (".csv", ".parquet")
-_READABLE: Final = (
-    "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files, or tables as "
-    "they are downloaded (.csv, .tsv, .txt, .xlsx, .xls, .ods, .json, or zips of them)"
-)
-#: Tables of any other format; which, is told from what is in them.
-_TABLES: Final = "tables"
-_TABLE_SUFFIXES: Final = (
-    *(".csv", ".tsv", ".tab", ".txt", ".json", ".gz", ".zip"),
-    *(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-)
 #: Rows of a tidy file that are looked at.
 _SAMPLE: Final = 10_000
-
-
-@dataclass(frozen=True)
-class RecognisedFiles:
-    """What the files are.
-
-    Attributes:
-        source: What `recon ingest` has to read them as.
-        release: The release as it was named: packaged, or the path of a schema.
-        about: A few words on each, for people; may be fewer than paths.
-        mapping: Keys of ``ingest.mapping`` that they need.
-        doubts: What could not be told, a sentence each.
-        markers: Texts in place of suppressed counts.
-        base: What counts look rounded to, if they do; the least of several tables.
-        bases: Drafted table → what its own counts look rounded to, where tables differ.
-        protection: The file beside them that declares by which law they were published.
-        draft: The text of a schema that was drafted from them, where no release fits.
-        names: Geoid → what people call the place, where files have both.
-        questions: What has to be answered before the draft is worth anything.
-        readings: Sheets as they were read, with their names.
-        left_out: Numbers of what is read that are not used.
-        unread: And those of sheets that are not read.
-        beside: The texts beside the numbers.
-        declared: What a user says of how counts were published.
-        places: Geoids of the finest level, where the files list every place.
-        printed: Drafted table of statistics → texts in place of its numbers.
-        missing: How many counts have no row, of files with a row a count.
-    """
-
-    source: str
-    release: str
-    schema: Release
-    paths: tuple[Path, ...]
-    about: tuple[str, ...]
-    mapping: Mapping[str, object] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
-    markers: tuple[str, ...] = ()
-    base: int | None = None
-    protection: Path | None = None
-    draft: str | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
-    questions: tuple[OpenQuestion, ...] = ()
-    readings: tuple[tuple[str, Proposal], ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    unread: tuple[LeftOut, ...] = ()
-    beside: tuple[str, ...] = ()
-    declared: Declared = NOTHING_DECLARED
-    places: tuple[str, ...] = ()
-    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    missing: int = 0
-    bases: Mapping[str, int] = field(default_factory=dict)
-
-    @cached_property
-    def shown_below(self) -> int:
-        """Count the numbers that are shown though the rule that is said would suppress them."""
-        below = self.declared.below
-        shown = 0
-        for _, reading in self.readings:
-            for table in reading.tables:
-                inside = np.ix_(table.region.body, np.array(table.counts, dtype=np.intp))
-                values = table.grid.values[inside]
-                shown += int(((values > 0) & (values < below)).sum())
-        return shown
-
-    @property
-    def is_protected(self) -> bool:
-        """Test whether some counts are, or look, other than exact."""
-        return self.needs_law or self.protection is not None
-
-    @property
-    def withholds(self) -> bool:
-        """Test whether some counts are not published, or look other than exact."""
-        return self.is_protected or bool(self.missing or self.mapping.get("unpublished"))
-
-    @property
-    def needs_law(self) -> bool:
-        """Test whether nothing says how what looks suppressed, rounded or printed was made."""
-        return self.protection is None and (
-            bool(self.markers or self.printed) or self.base is not None
-        )
 
 
 def recognise(
@@ -168,18 +68,18 @@ def recognise(
         ConfigError: There is nothing to read, or it is not clear what it is.
         SourceError: The files are not what they seem to be.
     """
-    found = dict.fromkeys(each for path in paths for each in _expand(path))
+    found = dict.fromkeys(each for path in paths for each in files_at(path))
     kinds = dict.fromkeys(kind for kind, _ in found)
     files = tuple(path for _, path in found)
     if len(kinds) > 1:
         examples = ", ".join(str(next(p for k, p in found if k == kind)) for kind in kinds)
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     names = packaged_releases() if release is None else (release,)
-    if _TABLES not in kinds and declared.lists_all:
+    if TABLES not in kinds and declared.lists_all:
         raise ConfigError(f"{files[0]}: --all-places is of tables; name a list in ingest.geounits")
-    if _TABLES not in kinds and said != NO_MAPPING:
+    if TABLES not in kinds and said != NO_MAPPING:
         raise ConfigError(f"{files[0]}: says itself what it counts; leave out what is said of it")
-    if _LEGACY in kinds:
+    if LEGACY in kinds:
         return _legacy(files, _loaded(names))
     if TIDY in kinds:
         recognised = _tidy(files, _loaded(names))
@@ -188,7 +88,7 @@ def recognise(
     mapping = {**_as_keys(said), **recognised.mapping}
     if said.columns and "columns_of" not in mapping:
         mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
-    return _with_protection(replace(recognised, mapping=mapping), declared, choices.total)
+    return with_protection(replace(recognised, mapping=mapping), declared, choices.total)
 
 
 def _loaded(names: Sequence[str]) -> dict[str, Release]:
@@ -207,216 +107,6 @@ def _as_keys(said: FileMapping) -> dict[str, object]:
         "parentheses": said.parentheses,
     }
     return {name: value for name, value in keys.items() if value}
-
-
-def _with_blanks(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
-    """Return files with blanks among what stands in place of counts, where a rule is of them.
-
-    It is said to be, or nothing else is there.
-    """
-    unpublished = found.mapping.get("unpublished", [])
-    if not isinstance(unpublished, list) or "" not in unpublished:
-        return found
-    if "" not in declared.rules and (found.markers or None not in declared.rules):
-        return found
-    rest = [text for text in unpublished if text]
-    mapping = {key: value for key, value in found.mapping.items() if key != "unpublished"}
-    mapping |= {"unpublished": rest} if rest else {}
-    return replace(found, markers=("", *found.markers), mapping=mapping)
-
-
-def _with_protection(
-    found: RecognisedFiles, declared: Declared, totals: Sequence[str]
-) -> RecognisedFiles:
-    """Add the law that is declared beside the files, or said, or doubts about what it may be.
-
-    Args:
-        totals: What is said to be totals.
-
-    Raises:
-        ConfigError: A law is said, and no count looks like it, or a file declares it.
-    """
-    folders = dict.fromkeys(path if path.is_dir() else path.parent for path in found.paths)
-    beside = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
-    rounding = declared.rounding
-    flags = {"--below": bool(declared.rules), "--rounded": rounding is not None}
-    if not declared.lists_all:
-        found = replace(found, places=())
-    if beside is not None:
-        for flag in (flag for flag, is_said in flags.items() if is_said):
-            raise ConfigError(f"{flag}: {beside} declares the law; change it there")
-        return replace(found, protection=beside)
-    found = _with_blanks(found, declared)
-    _require_shown(found, declared)
-    doubts = []
-    if found.markers and not declared.rules:
-        doubts.append(
-            "by which rule counts are suppressed: in the drafted law "
-            f"{drafted_reading(found.markers)}; a narrower rule proves more{_noted(found)}"
-        )
-    elif None in declared.rules:
-        declared, doubt = _of_marks(found, declared)
-        doubts += doubt
-    found = replace(found, declared=declared)
-    if found.shown_below:
-        marks = ", ".join(map(repr, found.markers))
-        doubts.append(
-            f"why {found.shown_below:,} counts are shown that the rule would suppress: the law is "
-            f"taken to be of {marks} alone"
-        )
-    found = replace(found, doubts=(*found.doubts, *doubts))
-    return _with_rounding(found, rounding, totals)
-
-
-def _with_rounding(
-    found: RecognisedFiles, rounding: Rounding | None, totals: Sequence[str]
-) -> RecognisedFiles:
-    """Add what is asked, or doubtful, of how counts are rounded."""
-    readings = [reading for _, reading in found.readings]
-    told: list[str | OpenQuestion | None] = []
-    if found.base is not None and rounding is None:
-        told.append(
-            f"whether counts are rounded, and how: {_multiples(found)}, so the "
-            "drafted law says that each was rounded up or down (`--rounded nearest`, `random`, "
-            "`controlled` or `none`)"
-        )
-    elif rounding is None:
-        told.append(of_rounding(found.beside, readings))
-    if found.base is not None and rounding in (None, "nearest", "random"):
-        told.append(added_up(readings, totals))
-    if rounding == "none":
-        found = replace(found, base=None, bases={})
-    questions = [each for each in told if isinstance(each, OpenQuestion)]
-    doubts = [each for each in told if isinstance(each, str)]
-    return replace(found, questions=(*found.questions, *questions), doubts=(*found.doubts, *doubts))
-
-
-def _multiples(found: RecognisedFiles) -> str:
-    """Say what counts are multiples of."""
-    if not found.bases:
-        return f"all are multiples of {found.base}"
-    shown = ", ".join(f"of {base} in {table}" for table, base in found.bases.items())
-    return f"counts are multiples {shown}"
-
-
-def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
-    """Require that counts look as they are said to be published.
-
-    Raises:
-        ConfigError: None does.
-    """
-    if declared.rules and not found.markers:
-        first = next(iter(found.questions), None)
-        asked = "" if first is None else f"; it is asked: {first.text} ({_flags(first)})"
-        raise ConfigError(f"--below {declared.below}: no text stands in place of a count{asked}")
-    for marker, rule in declared.rules.items():
-        if marker is not None and marker not in found.markers:
-            shown = ", ".join(map(repr, found.markers))
-            said = f"--below {marker}={rule.below}" if rule.below else f"--protecting {marker}"
-            raise ConfigError(f"{said}: in place of counts is {shown}")
-    if declared.rounding not in (None, "none") and found.base is None:
-        raise ConfigError(
-            f"--rounded {declared.rounding}: the counts are not all multiples of one number, or "
-            "are too few to tell"
-        )
-
-
-def _flags(question: OpenQuestion) -> str:
-    return " or ".join(question.answers.values())
-
-
-def _of_marks(found: RecognisedFiles, declared: Declared) -> tuple[Declared, list[str]]:
-    """Return what is said with its rule for the texts that it is of, and what is doubtful of that.
-
-    A note may say of which text the rule is: then others may hide any number.
-    """
-    named = {marker for marker in declared.rules if marker is not None}
-    open_ = [m for m in found.markers if interval_said(m) is None and m not in named]
-    if len(open_) < 2:
-        return declared, []
-    below = declared.rules[None].below
-    noted = noted_rule(found.beside, found.markers)
-    own = [m for m in open_ if noted and noted.below == below and m in noted.markers]
-    others = ", ".join(repr(m) for m in open_ if m not in own)
-    if not own:
-        return declared, [
-            f"whether {others} all hide counts below {below} (`--below TEXT={below}`), or one of "
-            "them is nobody (`--nil TEXT`)"
-        ]
-    if others:
-        shown = ", ".join(map(repr, own))
-        doubt = f"what {others} hides: a note says of {shown} that it hides counts below {below}"
-        return declared.within(own), [doubt]
-    return declared, []
-
-
-def _noted(found: RecognisedFiles) -> str:
-    """Quote a note that says the rule, with the flags that say the same."""
-    noted = noted_rule(found.beside, found.markers)
-    if noted is None:
-        return ""
-    return (
-        f", and a note states one: {noted.text!r} (`--below {noted.below}`, with `--complementary` "
-        "where others are suppressed to protect these)"
-    )
-
-
-def drafted_reading(markers: Sequence[str]) -> str:
-    """Tell what the drafted law takes the markers for.
-
-    >>> drafted_reading(["*"]), drafted_reading(["*", "<5"])
-    ("'*' may be any number", "'<5' is 0 to 4, '*' may be any number")
-    """
-    said = [f"{each!r} is {_span(*ends)}" for each in markers if (ends := interval_said(each))]
-    silent = [repr(each) for each in markers if interval_said(each) is None]
-    return ", ".join([*said, *([f"{', '.join(silent)} may be any number"] if silent else [])])
-
-
-def _span(least: int, most: int) -> str:
-    return f"{least} to {most}" if most < OPEN else f"{least} or more"
-
-
-def _expand(path: Path) -> Iterable[tuple[str, Path]]:
-    """Kind and path of everything to read at ``path``."""
-    if not path.exists():
-        raise ConfigError(f"no such file or folder: {path}; expected {_READABLE}")
-    if path.is_file():
-        kind = _kind(path) or (_TABLES if path.suffix.lower() == ".txt" else None)
-        if kind is None:
-            raise ConfigError(f"{path}: cannot be read; expected {_READABLE}")
-        return [(kind, path)]
-    files = sorted(entry for entry in path.iterdir() if entry.is_file())
-    suffixes = {f".{suffix}" for suffix, _ in PRODUCTS.values()}
-    members = [(_LEGACY, path)] if any(file.suffix.lower() in suffixes for file in files) else []
-    found = members + [(kind, file) for file in files if (kind := _kind(file)) is not None]
-    if not found:
-        raise ConfigError(f"{path}: nothing in this folder can be read; expected {_READABLE}")
-    if members and len(found) > 1:
-        raise ConfigError(
-            f"{path}: holds a state's members and {found[1][1].name} besides; name one of them"
-        )
-    return found
-
-
-def _kind(file: Path) -> str | None:
-    suffix = file.suffix.lower()
-    if suffix == ".parquet":
-        return TIDY
-    if suffix == ".zip":
-        return _TABLES if _holds_tables(file) else _LEGACY
-    if suffix not in _TABLE_SUFFIXES or is_companion(document_of(file)):
-        return None
-    return TIDY if suffix in _TIDY_SUFFIXES and is_tidy(file) else _TABLES
-
-
-def _holds_tables(archive: Path) -> bool:
-    """Test whether a zip has tables, not a state's members."""
-    try:
-        documents = open_documents(archive)
-    except SourceError:
-        return False  # the reader of a state's zips says what is wrong with it
-    members = [each for each in documents if each.label != str(archive)]
-    return any(Path(each.name).suffix.lower() in _TABLE_SUFFIXES for each in members)
 
 
 def _legacy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:

@@ -26,8 +26,8 @@ from recon_cli.capabilities.init.line_numbers import FEWEST_BITS, LineNumbers
 from recon_cli.capabilities.init.names import canonical
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.lattice import Feature, Lattice
+from recon_cli.capabilities.init.proposal.possible_sums import possible_splits
 from recon_cli.capabilities.init.proposal.relations import Relation
-from recon_cli.capabilities.init.proposal.sums import possible_splits
 from recon_cli.capabilities.init.spans import called, do_overlap, is_filled, steps_of
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.vocabulary import Interval, interval, is_total

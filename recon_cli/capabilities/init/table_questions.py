@@ -24,8 +24,9 @@ from recon_cli.capabilities.init.place_tree import (
 )
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.possible_sums import possible_whole
 from recon_cli.capabilities.init.proposal.relations import Axis
-from recon_cli.capabilities.init.proposal.sums import possible_whole, support_of
+from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.formats.mapping import left_name
 from recon_cli.sources.formats.vocabulary import interval

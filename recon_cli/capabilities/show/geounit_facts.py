@@ -191,7 +191,7 @@ def _variability(located: Reconstructed) -> str:
     about = row.row(0, named=True)
     mode = located.measured.manifest.notes["mode"]
     value = percent_between(about["solvar_pct"], about["solvar_upper_pct"])
-    return f"{value} ({mode}, {about['status']})"
+    return f"{value or 'not measured'} ({mode}, {about['status']})"
 
 
 def percent_between(low: float | None, high: float | None) -> str | None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from openpyxl import Workbook
 
-from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.sources.read.choices import Choices, SaidSum
 from tests.support.command_line import recon
 

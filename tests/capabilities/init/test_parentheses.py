@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from recon_cli.capabilities.init.questions import Said
-from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.sources.read.numbers import ENGLISH
 from tests.support.command_line import recon
 

@@ -18,7 +18,8 @@ from benchmarks.publications.archetypes import ARCHETYPES
 from benchmarks.publications.drawing import draw
 from recon_cli.capabilities.init.declared import NOTHING_DECLARED
 from recon_cli.capabilities.init.questions import Said
-from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.errors import ReconError
 from recon_cli.sources.documents import open_documents
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet

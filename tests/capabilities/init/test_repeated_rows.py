@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from recon_cli.capabilities.init.questions import Said
-from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.errors import SourceError
 from tests.support.command_line import recon
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.sources.read.choices import Choices, SaidSum
 from tests.support.command_line import recon
 

@@ -79,8 +79,8 @@ def test_certain_records_alarm_though_no_column_settles_another(config: Path) ->
     claims = replace(claims, by_known=claims.by_known.clear(), whole=4, alone=3)
     document = compose_report(replace(findings, claims=claims, rule=Rule("identity")))
     assert verdict(document) == (
-        "Yes, whole records are certain: at least 4 of 500 (0.8%); at least 3 of people alone with "
-        "these values."
+        "Yes, whole records are certain: at least 4 of 500 (0.8%); at least 3 people are alone "
+        "with these values."
     )
     assert "or, where there are none, whose whole record is certain" in rule(document)
 

@@ -12,15 +12,10 @@ import numpy as np
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.init.proposal.evidence import Sum, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.possible_sums import possible_whole
 from recon_cli.capabilities.init.proposal.relations import sums_of
-from recon_cli.capabilities.init.proposal.sums import (
-    Slip,
-    find_sums,
-    possible_whole,
-    slip,
-    slips,
-    support_of,
-)
+from recon_cli.capabilities.init.proposal.slips import Slip, slip, slips
+from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region

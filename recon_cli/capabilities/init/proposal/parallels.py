@@ -9,7 +9,7 @@ from dataclasses import replace
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations
-from recon_cli.capabilities.init.proposal.sums import Slip, slip
+from recon_cli.capabilities.init.proposal.slips import Slip, slip
 from recon_cli.sources.read.row_labels import Path
 
 #: Sums alike that numbers show before another is taken that no row shows or breaks.

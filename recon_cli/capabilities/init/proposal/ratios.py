@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recon_cli.arrays import BoolArray, FloatArray
 from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.sums import is_slip, parts_of
+from recon_cli.capabilities.init.proposal.slips import is_slip, parts_of
 
 #: What a share is printed per: one, hundred, thousand, ten and a hundred thousand.
 SCALES: Final = (100.0, 1.0, 1_000.0, 10_000.0, 100_000.0)

@@ -16,7 +16,8 @@ from recon_cli.arrays import BoolArray, FloatArray
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS, MARGIN_BITS, Sum, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.ratios import find_ratios
-from recon_cli.capabilities.init.proposal.sums import find_sums, slip, support_of
+from recon_cli.capabilities.init.proposal.slips import slip
+from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region

@@ -30,7 +30,7 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.rivals import with_rivals
 
 #: Relative error of sums of printed decimals in binary.
-_BINARY: Final = 1e-9
+BINARY: Final = 1e-9
 #: More parts are looked for nowhere: a run of all single years, or of all counties of a state.
 _MOST_PARTS: Final = 400
 #: Positions by which the ends of runs are searched; all are used to judge what was found.
@@ -55,8 +55,6 @@ _MOST_RUNS: Final = 20_000
 _MOST_BEFORE: Final = 12
 #: Lines beside a total among which any may be its parts, others being some of these.
 _MOST_GAPPED: Final = 10
-#: Of more positions a third is left out at a time to find sums that one of them breaks.
-_MOST_LEFT_OUT: Final = 12
 
 
 def find_sums(
@@ -98,147 +96,6 @@ def support_of(block: Intervals, units: FloatArray) -> Support:
 
 
 @dataclass(frozen=True)
-class Slip:
-    """A sum that holds but in a few positions.
-
-    Attributes:
-        shown: Positions in which all numbers are printed, and agree.
-        broken: The positions in which it does not.
-    """
-
-    total: int
-    parts: tuple[int, ...]
-    shown: int
-    broken: tuple[int, ...]
-
-    @property
-    def sum(self) -> tuple[int, tuple[int, ...]]:
-        """Return the total, and its parts."""
-        return self.total, self.parts
-
-
-def slips(block: Intervals) -> list[Slip]:
-    """Find sums that most positions show, and a few break: there a number is wrong.
-
-    Example:
-        >>> numbers = np.array([[9.0, 31, 30, 14], [4.0, 11, 10, 8], [5.0, 20, 19, 6]])
-        >>> [(each.total, each.broken) for each in slips(Intervals.exact(numbers))]
-        [(0, (2,))]
-    """
-    lines = np.arange(len(block.low), dtype=np.intp)
-    positions = np.arange(block.low.shape[1], dtype=np.intp)
-    if len(lines) < 3:
-        return []
-    found: dict[tuple[int, tuple[int, ...]], Slip] = {}
-    for some in parts_of(positions):
-        for each in find_sums(block.take(lines, some)):
-            key = each.total, each.parts
-            if not each.support.is_strong or key in found:
-                continue
-            if (own := slip(block, *key)) is not None:
-                found[key] = own
-    return list(found.values())
-
-
-def parts_of(positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Return parts of some positions, of which one lacks what is wrong, if little is."""
-    if len(positions) < 3:
-        return []
-    if len(positions) <= _MOST_LEFT_OUT:
-        return [np.delete(positions, at) for at in range(len(positions))]
-    return [positions[at::3] for at in range(3)]
-
-
-def is_slip(shown: int, broken: Sequence[int], positions: int) -> bool:
-    """Test whether what some positions show is broken in so few that these are wrong."""
-    return shown >= STRONG_POSITIONS and 0 < len(broken) <= max(1, positions // 10)
-
-
-def slip(block: Intervals, total: int, parts: tuple[int, ...]) -> Slip | None:
-    """Return a sum of lines that some positions show, and a few break; None if it is none.
-
-    Example:
-        >>> numbers = np.array([[9.0, 31, 30, 14], [4.0, 11, 10, 8], [5.0, 20, 19, 6]])
-        >>> slip(Intervals.exact(numbers), 0, (1, 2))
-        Slip(total=0, parts=(1, 2), shown=3, broken=(2,))
-    """
-    own = block.take(
-        np.array([total, *parts], dtype=np.intp), np.arange(block.low.shape[1], dtype=np.intp)
-    )
-    broken = _broken(own)
-    shown = np.setdiff1d(np.flatnonzero(own.known.all(axis=0)), broken)
-    if not is_slip(len(shown), broken, block.low.shape[1]):
-        return None
-    return Slip(total, parts, len(shown), tuple(broken))
-
-
-def _broken(block: Intervals) -> list[int]:
-    """Return the positions in which the first line cannot be the sum of all others."""
-    low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
-    off = (low > block.high[0] + _BINARY) | (high < block.low[0] - _BINARY)
-    return np.flatnonzero(off & block.present[0]).tolist()
-
-
-def possible_whole(block: Intervals, lines: Sequence[int], base: int = 1) -> int | None:
-    """The line that some lines may add up to, though no position shows it; None if there is none.
-
-    It is one of them, the first or the last, that all others together cannot exceed; else the
-    nearest of the other lines that fits.
-
-    Args:
-        lines: Two or more, or three with their total.
-        base: What all numbers are rounded to.
-    """
-    others = [at for at in range(len(block.low)) if at not in lines]
-    near = sorted(others, key=lambda at: min(abs(at - lines[0]), abs(at - lines[-1])))
-    candidates = [lines[0], lines[-1], *near]
-    for total in dict.fromkeys(candidates):
-        parts = [line for line in lines if line != total]
-        if len(parts) < 2:
-            continue
-        slack = (base - 1) * (len(parts) + 1)
-        low, high = block.low[parts].sum(axis=0) - slack, block.high[parts].sum(axis=0) + slack
-        told = block.known[total]
-        fits = (low <= block.high[total]) & (high >= block.low[total])
-        largest = block.low[total] >= block.low[parts].max(axis=0)
-        if told.any() and (fits & (largest | ~told)).all() and not np.isfinite(high[told]).all():
-            return total
-        if told.any() and fits.all() and largest.all() and (low < high)[told].any():
-            return total
-    return None
-
-
-def possible_splits(
-    block: Intervals, total: int, parts: Sequence[int]
-) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the ways to cut lines in two of which each may add up to a total; best shown first.
-
-    Args:
-        parts: Lines in order.
-
-    Returns:
-        Places among the parts.
-
-    Example:
-        >>> numbers = np.array([[8, 18, 9], [5, 9, 2], [3, 9, 7], [1, 10, 9], [7, 8, 0.0]])
-        >>> possible_splits(Intervals.exact(numbers), 0, [1, 2, 3, 4])
-        [((0, 1), (2, 3))]
-    """
-    found = []
-    for cut in range(2, len(parts) - 1):
-        shown, fits = 0, True
-        for own in (parts[:cut], parts[cut:]):
-            lines = list(own)
-            low, high = block.low[lines].sum(axis=0), block.high[lines].sum(axis=0)
-            fits &= bool(((low <= block.high[total]) & (high >= block.low[total])).all())
-            shown += int((block.known[lines].all(axis=0) & block.known[total]).sum())
-        if fits:
-            places = tuple(range(len(parts)))
-            found.append((shown, (places[:cut], places[cut:])))
-    return [split for _, split in sorted(found, key=lambda each: -each[0])]
-
-
-@dataclass(frozen=True)
 class _Run:
     """Lines side by side, summed.
 
@@ -261,7 +118,7 @@ class _Search:
         self.units = units
         self.count, self.width = block.low.shape
         scale = float(np.max(np.where(block.known, np.abs(block.low), 0.0), initial=1.0))
-        self.slack = _BINARY * scale
+        self.slack = BINARY * scale
         self._rooms: dict[int, FloatArray] = {}
 
     # --- totals beside their parts ----------------------------------------------------------
@@ -617,7 +474,7 @@ class _Search:
         """
         if self.units is None:
             return np.zeros_like(off)
-        error = np.sqrt(terms / 12.0) * np.maximum(self.units, _BINARY) / unit
+        error = np.sqrt(terms / 12.0) * np.maximum(self.units, BINARY) / unit
         spread = np.maximum(np.log2(error * math.sqrt(2 * math.pi)), 0.0)
         found: FloatArray = (
             spread + (off / unit / np.maximum(error, 0.5)) ** 2 * math.log2(math.e) / 2

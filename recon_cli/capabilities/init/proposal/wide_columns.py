@@ -22,6 +22,7 @@ from recon_cli.capabilities.init.open_question import (
 from recon_cli.capabilities.init.proposal.evidence import STRONG_POSITIONS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.parallels import slipped_parallels
+from recon_cli.capabilities.init.proposal.possible_sums import possible_splits, possible_whole
 from recon_cli.capabilities.init.proposal.ratios import ratio_slips
 from recon_cli.capabilities.init.proposal.relations import (
     Axis,
@@ -33,14 +34,9 @@ from recon_cli.capabilities.init.proposal.relations import (
 )
 from recon_cli.capabilities.init.proposal.row_totals import ask_groups_beside
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
+from recon_cli.capabilities.init.proposal.slips import Slip, slips
 from recon_cli.capabilities.init.proposal.subsets import subset_sums
-from recon_cli.capabilities.init.proposal.sums import (
-    Slip,
-    possible_splits,
-    possible_whole,
-    slips,
-    support_of,
-)
+from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.choices import Choices, column_names, columns_named
 from recon_cli.sources.read.grid import Grid
