@@ -105,7 +105,7 @@ def make_release(seed: int, number: int) -> TinyRelease | None:
         rows = _changed(rows, rng)
     if rows.is_empty():
         return None
-    listed = units if rng.random() < 0.4 else None
+    listed = units if rng.random() < 0.4 or _lacks_places(release, rows) else None
     # Where nothing is declared, counts are no intervals, and other code reads them.
     declared = EXACT if law == INTERVALS else protection
     options: dict[str, Any] = {"absent": absent, "protection": declared}
@@ -119,6 +119,20 @@ def make_release(seed: int, number: int) -> TinyRelease | None:
     files = _as_files(release, shown, listed, protection if declared is not EXACT else None)
     files |= {"tiny.yaml": schema.encode(), "run.yaml": _run(absent, listed).encode()}
     return TinyRelease(law, release, records, published, is_right, files)
+
+
+def _lacks_places(release: Release, rows: pl.DataFrame) -> bool:
+    """Test whether a unit has rows, and a coarser place that it is in has none, as others do.
+
+    Without a list of places such a release is refused, and told to give one.
+    """
+    units = rows.filter(pl.col("level") == release.geography.unit.name)["geoid"].unique()
+    printed = {level: {*own["geoid"]} for (level,), own in rows.group_by("level")}
+    return any(
+        {place for unit in units if (place := level.enclosing(unit))} - printed[level.name]
+        for level in release.geography.levels
+        if level.name in printed
+    )
 
 
 def _places(release: Release, rng: np.random.Generator) -> tuple[list[str], list[str]]:

@@ -261,7 +261,8 @@ def _require_parents(
             raise SourceError(
                 f"{unit} {geoid}: its {level} {place} is not in the release, but the "
                 f"tables in use are published by {level} ({', '.join(tables[:6])}"
-                f"{', …' if len(tables) > 6 else ''}); {len(orphans)} such {unit}(s)"
+                f"{', …' if len(tables) > 6 else ''}); {len(orphans)} such {unit}(s); give its "
+                "counts; if rows of zeros were left out, list all places in ingest.geounits"
             )
 
 

@@ -163,6 +163,10 @@ def test_a_town_without_a_row_has_nobody_where_absent_rows_are_zeros(tmp_path: P
     refused = CliRunner().invoke(main, ["run", "-c", str(run)])
     assert refused.exit_code == 4
     assert "its town A10 is not in the release" in refused.output
+    (tmp_path / "places.txt").write_text("geoid\nA101\nA201\n")
+    listed = ["run", "-c", str(run), "--set", f"ingest.geounits={tmp_path / 'places.txt'}"]
+    contradicted = CliRunner().invoke(main, listed)
+    assert "no true counts within what they state fit together" in contradicted.output
 
 
 def verdicts(folder: Path, run: Path) -> list[str]:
