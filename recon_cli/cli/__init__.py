@@ -9,6 +9,7 @@ sentences stand here or in the declarations.
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import pkgutil
 import sys
@@ -147,7 +148,14 @@ class Commands(click.Group):
         return [*self.stages, *self.declared, *self.modules]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import a command, or make it from its stage's declaration."""
+        """Import a command, or make it from its stage's declaration; examples keep their lines."""
+        command = self._command(cmd_name)
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        for each in (*inner, *filter(None, [command])):
+            each.help = _with_lists(each.help or "")
+        return command
+
+    def _command(self, cmd_name: str) -> click.Command | None:
         if cmd_name in self.modules:
             return _command_of(f"{self.package}.{cmd_name}")
         if cmd_name in self.declared:
@@ -285,6 +293,14 @@ class Recon(Commands):
 def _command_of(module: str) -> click.Command:
     command: click.Command = importlib.import_module(module).command
     return command
+
+
+def _with_lists(text: str) -> str:
+    """Mark paragraphs with indented lines so that click does not rewrap them."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(
+        f"\b\n{each}" if "\n  " in each and each[0] != "\b" else each for each in parts
+    )
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +41,6 @@ class ConfiguredCommand(click.Command):
     def __init__(self, *args: Any, sections: tuple[str, ...] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.sections = sections
-        self.help = _with_lists(self.help or "")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options, then the config keys."""
@@ -62,14 +60,6 @@ class ConfiguredCommand(click.Command):
             if keys:
                 formatter.write_paragraph()
                 formatter.write_dl([(key.name, _said(key)) for key in keys])
-
-
-def _with_lists(text: str) -> str:
-    """Mark paragraphs with indented lines so that click does not rewrap them."""
-    parts = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(
-        f"\b\n{each}" if "\n  " in each and each[0] != "\b" else each for each in parts
-    )
 
 
 def _said(key: Key) -> str:

@@ -369,7 +369,9 @@ EVERY_COMMAND = dict(every_command())
 @pytest.mark.parametrize("words", EVERY_COMMAND)
 def test_help_is_enough_to_begin(words: str) -> None:
     text = recon(*words.split(), "--help").stdout
-    assert "Example:" in text
+    assert "\n  Example:\n    recon " in text, "a line each"
+    listed = text.partition("\nCommands:\n")[2]
+    assert not [line for line in listed.splitlines() if line.endswith("...")], "cut off"
     name = words.rpartition(" ")[2]
     for key in SECTIONS[name].model_fields if name in SECTIONS else ():
         assert f"{name}.{key}" in text or f"--{key.replace('_', '-')}" in text

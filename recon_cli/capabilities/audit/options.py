@@ -3,8 +3,8 @@
 Writes audit/: for every count that is not published exactly, or is omitted from a table that has
 other counts of its place, the least and the greatest value in any solution of all tables and
 levels together. The count is recovered (one value is possible), narrowed (the possible values
-span less than its law, or `audit.safety`, requires), or safe (two solutions are known that are
-far enough apart).
+span less than its law, the declared rule of its protection, or `audit.safety` requires), or safe
+(two solutions are known that are far enough apart).
 Needs tables/ (`recon ingest`), but no reconstruction.
 
 Example:

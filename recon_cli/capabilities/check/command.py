@@ -58,7 +58,6 @@ def command(
     not looked at, and work unfinished after --seconds, leave rules undecided. Since logs may be
     published, places and counts are only shown with --show-counts.
 
-    \b
     Example:
       recon check -c ward.yaml
       recon check --set 'check.rules=[{recovered: {below: 5}, most: 0}]'
@@ -67,7 +66,7 @@ def command(
     \b
     Exit codes: 0 all rules are kept, 20 one is
     broken, 21 none is broken and one is undecided;
-    else a stage's, 1 to 11.
+    otherwise a stage's, 1 to 11.
     """  # noqa: D301 - click wants the character itself
     started = time.monotonic()
 

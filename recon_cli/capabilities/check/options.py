@@ -81,8 +81,8 @@ else:
             (
                 f"{AnyRule.__doc__}\n\nAttributes:",
                 *(f"    {name}: {each.__doc__.splitlines()[0]}" for name, each in SUBJECTS.items()),
-                "    most: So many violations are allowed.",
-                "    share: So many of all people are allowed, from 0 to 1; for people only.",
+                "    most: Number of violations that are allowed.",
+                "    share: Share of all people, 0 to 1, that may be violations; of people only.",
             )
         ),
         **{name: (each | None, None) for name, each in SUBJECTS.items()},

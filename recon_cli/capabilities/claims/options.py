@@ -24,7 +24,7 @@ class Claims(Section):
 
     Attributes:
         unit_seconds: Budget of each unit, in deterministic seconds.
-        share: Proven share of a group from which their common value counts as inferred.
+        share: Smallest proven share of a group with a common value at which it counts as inferred.
         seed: Seed of the solver; default the run's seed.
         absent: Also claim that nobody of a unit has some values, where no single table states it.
         at_most: Also compute an upper bound for claims of the form "at least n people".

@@ -41,7 +41,7 @@ _FOLDER, _FILE = GivenPath(file_okay=False), GivenPath(dir_okay=False)
 @click.option(
     "--footnote",
     metavar="TEXT",
-    help="With --suppressed: what sheets say of the mark; '' for nothing.  [default: says so]",
+    help="With --suppressed: footnote that explains the mark; '' for none.  [default: a sentence]",
 )
 @click.option(
     "--keep-sheet",

@@ -213,20 +213,21 @@ class Ingest(Section):
             any of them need not be there. Default every table.
         mapping: What the files do not say themselves; `recon init` drafts it.
         absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
-            for all others. For all tables, or by table, where those that are not named have zeros.
+            for all others. One value for all tables, or one
+            per table; what a table that is not named lacks is then zero.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``; default
-            ``geounits.txt`` beside the files, if there is one. Without a list, a geounit without
-            any row is taken to be empty where published zeros prove it; else one unit stands for
-            all that the files do not list.
+            ``geounits.txt`` beside the files, if there is one. Without a list, a geounit that has
+            no row is taken to be empty if published zeros prove it; otherwise one unit stands for
+            all geounits that the files do not list.
         membership: With ``areas`` in the schema: which areas each unit lies in, a CSV or Parquet
-            file with a column for each level, as offices publish lookups. An empty field: outside
-            that system. Without the unit's column, distinct rows are the units. It lists all of
-            them, empty ones too: nobody lives in what it leaves out. Several files that list the
-            same units are given as file → level → its column.
+            file with a column for each level, as offices publish lookups. An empty field: the unit
+            is outside that system of areas. Without a column for the unit, each distinct row is a
+            unit. It has to list every unit, empty ones too: nobody lives in one that it leaves
+            out. Several files that list the same units are given as file → level → its column.
         columns: Level → its column in the membership file, where that is called something else.
         names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
-            ``name``; pages and ``recon show`` have the name beside the geoid. Names that
-            ``mapping.geoids`` numbers are known without.
+            ``name``; pages and ``recon show`` have the name beside the geoid. Names to which
+            ``mapping.geoids`` gives a geoid are known without this file.
         protection: A file that declares by which law counts were suppressed, rounded or perturbed;
             default ``protection.yaml`` beside the files, if there is one.
         piece_people: About how many people a worker takes at a time; fewer need less memory.

@@ -92,8 +92,8 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--apart",
     metavar="HEADER",
     multiple=True,
-    help="Of tables: a column of kinds without a total, or kinds as columns, that exclude each "
-    "other. Repeatable.",
+    help="Of tables: header of a column whose kinds exclude each other and have no total, or of "
+    "a column that is such a kind. Repeatable.",
 )
 @click.option(
     "--sum",
@@ -113,7 +113,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--statistic",
     metavar="HEADER=WHAT",
     multiple=True,
-    help="Of tables: of which values a column of means, medians or the like is, such as 'Mean "
+    help="Of tables: what a column of means, medians or the like summarises, such as 'Mean "
     "age=mean age 0..110'. Repeatable.",
 )
 @click.option(
@@ -135,7 +135,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     help="Of tables: numbers are counts as they stand, though words beside speak of thousands.",
 )
 @click.option(
-    "--thousands", metavar="MARK", help="Of tables: what is between groups of three digits."
+    "--thousands", metavar="MARK", help="Of tables: the mark between groups of three digits."
 )
 @click.option(
     "--parentheses",
@@ -143,7 +143,9 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     help="Of tables: what numbers in parentheses are, such as (9): 9, or withheld.",
 )
 @click.option(
-    "--one-place", is_flag=True, help="Of tables: all is about one place; rows are kinds of it."
+    "--one-place",
+    is_flag=True,
+    help="Of tables: everything is about one place; rows are kinds of people there.",
 )
 @click.option(
     "--place-per-sheet",
@@ -170,7 +172,9 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "place. Repeatable.  [default: unknown]",
 )
 @click.option(
-    "--complementary", is_flag=True, help="With --below: others are, too, to protect these."
+    "--complementary",
+    is_flag=True,
+    help="With --below: other counts are suppressed, too, to protect these.",
 )
 @click.option(
     "--protecting",
@@ -179,7 +183,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     help="Of suppressed counts: a text in place of counts of any size that protect others. "
     "Repeatable.",
 )
-@click.option("--zeros", is_flag=True, help="With --below: so is 0.")
+@click.option("--zeros", is_flag=True, help="With --below: counts of 0 are suppressed, too.")
 @click.option(
     "--rounded",
     type=click.Choice(get_args(Rounding)),
@@ -208,11 +212,11 @@ def command(
 
     PATH is a state's zip, a folder of zips, a folder of unpacked members, tidy CSV or Parquet
     (columns geoid, table, cell, count), or tables as portals and offices publish them: CSV, TSV,
-    xlsx, JSON, or zips of them. What it is and which packaged release it belongs to is found out.
-    If it belongs to none, a schema is drafted from its labels. What could not be told is printed.
-    What the numbers leave open is asked at a terminal; elsewhere the exit code is 2, and the flag
-    that gives each answer is printed. Beside the config lies a page that shows each sheet as it
-    was read. `recon run` then does everything that the config says.
+    xlsx, JSON, or zips of them. The command finds out what it is and which packaged release it
+    belongs to. If it belongs to none, it drafts a schema from the labels. It prints what it could
+    not tell. At a terminal it asks about what the numbers leave open; elsewhere it ends with exit
+    code 2 and prints the flag that gives each answer. Beside the config lies a page that shows
+    each sheet as it was read. `recon run` then does everything that the config says.
 
     Example:
       recon init data/al2010.sf1.zip

@@ -1,4 +1,4 @@
-"""What is drafted of tables so far."""
+"""Collect what is drafted of tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from recon_cli.sources.read.table_reading import NAMELESS
 
 
 class Drafted:
-    """Features, tables and labels that are drafted so far, with what is doubted and asked.
+    """Collect the features, tables and labels of a draft, with what is doubted and asked.
 
     Attributes:
         features: Features of the schema.

@@ -1,4 +1,4 @@
-"""Which files are to be read, and of what kind they are."""
+"""Find the files to read, and tell of what kind they are."""
 
 from __future__ import annotations
 

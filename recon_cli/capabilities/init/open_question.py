@@ -1,4 +1,4 @@
-"""What the numbers of a sheet leave open, and the flags that answer it."""
+"""Ask what the numbers of a sheet leave open, with the flags that answer it."""
 
 from __future__ import annotations
 

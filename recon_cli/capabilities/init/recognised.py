@@ -1,4 +1,4 @@
-"""What published files turn out to be."""
+"""Describe published files once they are recognised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recon_cli.schema import Release
 
 @dataclass(frozen=True)
 class RecognisedFiles:
-    """What the files are.
+    """Describe files: format, release, protection, and what they leave open.
 
     Attributes:
         source: What `recon ingest` has to read them as.

@@ -10,5 +10,5 @@ LINK = Stage(
     section="link",
     package=__name__,
     can_shard=True,
-    purpose="Match records with attackers' files, and confirm the matches on the truth.",
+    purpose="Match records with attackers' files, and confirm the matches against the truth.",
 )

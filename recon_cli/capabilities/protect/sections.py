@@ -17,8 +17,8 @@ class ProtectingByChance(Section):
     """Base of the sections of protections that use chance.
 
     Attributes:
-        study_seed: Repeats what chance does, for study: not for publication. Without it chance is
-            secret.
+        study_seed: Makes the random choices repeatable, for study and not for publication. Without
+            it they are secret.
     """
 
     study_seed: Annotated[int, Field(ge=0)] | None = None

@@ -26,11 +26,12 @@ class Reconstruct(Section):
         tables: Finest levels joined by ``+``, or table names. Default: every table.
         seed: Selects one of several solutions; default the run's seed.
         assumptions: Use the schema's structural zeros that are assumptions.
-        objective: Kind of solution: ``any``, or a ``likely`` one, whose true counts make the
-            published ones likeliest. Default: ``likely`` where some law makes one likelier.
-        engine: ``auto``, or an engine that finds the solution by itself for the study's program,
-            Eq. 4.4 and 4.5. Where it finds one, proofs are those of ``auto``; where it does not in
-            time, its units are undecided.
+        objective: Kind of solution: ``any``, or a ``likely`` one, under which the published counts
+            are likeliest. Default: ``likely`` where counts were protected so that one solution can
+            be likelier than another.
+        engine: ``auto``, or the engine that alone solves the program of the 2010 Census study
+            (NBER WP 31995, Eq. 4.4 and 4.5). If it finds a solution, the proofs are those of
+            ``auto``; if it finds none in time, its units are undecided.
         within: Value to choose where the tables determine only a group of values: ``lowest``,
             ``middle`` or ``random``; a named engine chooses by itself.
         verify: Tabulate the result again and compare before it is published.

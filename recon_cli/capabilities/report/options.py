@@ -33,7 +33,7 @@ class Report(Section):
             record is certain (``record``).
         tolerated: Percentage of people that may be disclosed before the verdict is yes.
         places: Number of places to list, those with most disclosed first, each with a page of its
-            own; 0 for none, and no count of a place.
+            own; 0 to list none and show no count of a place.
     """
 
     title: str | None = None

@@ -34,15 +34,13 @@ from recon_cli.store.files import disk, make_folder, write_bytes
 def command() -> None:
     """Compute how sure noisy counts make an adversary about a person.
 
-    \b
     Example:
       recon plan risk expected --rho block=0.0992 --prior 1/2
 
-    \b
     Config keys, of `recon plan risk release`:
       risk.truth, risk.measurements, risk.noise,
       risk.priors, risk.upper, risk.flag
-    """  # noqa: D301 - click wants the character itself
+    """
 
 
 @command.command()
@@ -72,17 +70,18 @@ def expected(
     siblings: int,
     upper_count: int,
 ) -> None:
-    """Expected risk before a release, for a target who is alone in the cell.
+    """Compute the risk expected before a release.
+
+    The target is alone in the cell.
 
     With a second --rho also for adversaries who use the level above: under a flat prior on the
     siblings' count, as the published sampler, knowing the true count above, and knowing the
     siblings.
 
-    \b
     Example:
       recon plan risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864
       recon plan risk expected --rho block=0.0992 --rho obg=0.2465 --upper-count 5
-    """  # noqa: D301 - click wants the character itself
+    """
     try:
         rhos = _budgets(budgets)
         rows = [
@@ -125,15 +124,15 @@ def release(options: RunOptions, *, force: bool) -> None:
     help="Folder for CSV files and drawings.  [kazan-reiter]",
 )
 def kazan_reiter(*, tables: tuple[str, ...], figures: tuple[str, ...], to: Path) -> None:
-    """Tables and figures of Kazan & Reiter made again; all, if none is named.
+    """Make tables and figures of Kazan & Reiter.
 
-    They follow from the budgets of the 2020 redistricting data. Tables are printed, too.
+    All of them, if none is named. They follow from the budgets of the 2020 redistricting data.
+    Tables are printed, too.
 
-    \b
     Example:
       recon plan risk kazan-reiter --table 4
       recon plan risk kazan-reiter --figure 10 --figure 11
-    """  # noqa: D301 - click wants the character itself
+    """
     if not (tables or figures):
         tables, figures = tuple(TABLES), tuple(FIGURES)
     with disk(to):  # before the work, not after

@@ -66,7 +66,6 @@ def command(
     A run does not include `recon fetch`, `recon verify` (reconstruct compares every cell anyway)
     and `recon lab calibrate` (which generates its own populations).
 
-    \b
     Example:
       recon run -c al.yaml
       recon run -c al.yaml --dry-run

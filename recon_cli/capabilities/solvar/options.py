@@ -3,7 +3,7 @@
 Writes solvar/ (one row per unit), intervals/ (least and most people in every histogram cell),
 certainty/ (which records of microdata/ are in every solution) and regions/. Solvar is the largest
 share of a unit's records that differ in another solution of the same tables; zero is reported
-only with a proof, and values that the budget does not prove are intervals.
+only with a proof; values that cannot be proven within the budget are given as intervals.
 
 Example:
   recon solvar -c al.yaml
@@ -31,11 +31,11 @@ class Solvar(Section):
         diameter: Measure the largest distance between any two solutions, too.
         intervals: ``exact``: the true least and most of every histogram cell; ``propagation``:
             valid bounds without solving for them, several times faster. Solvar is the same.
-        engine: Engine that searches for the farthest solution: ``cp-sat``, or beside it ``highs``
-            or ``scip`` as a check: differing maxima are refused. CP-SAT proves the maximum.
+        engine: Engine that searches for the farthest solution: ``cp-sat``, or in addition ``highs``
+            or ``scip`` as a check; differing maxima are refused. The proof is CP-SAT's.
         unit_seconds: Budget of each question about a unit, or about all units of a region at
             once, in deterministic seconds.
-        total_seconds: Budget of the whole stage, shared out by people; default none.
+        total_seconds: Budget of the whole stage, divided in proportion to people; default none.
         seed: Seed of the solver; default the run's seed.
     """
 

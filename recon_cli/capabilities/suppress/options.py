@@ -1,10 +1,10 @@
 """``suppress:`` suppression of small counts, and of those that would reveal them.
 
 Primary cells are counts below a threshold, or counts that few people dominate. Complementary cells
-are added, over all tables and levels of a region, until every primary cell is safe: other records
-are known with all the published counts and a different count there. Writes suppressed/ (a tidy
-publication and its protection.yaml, which recon ingest reads); accuracy and the whole manifest are
-in private/suppress/. The choice of cells depends on the counts and the seed.
+are added, over all tables and levels of a region, until every primary cell is safe: until other
+records are known that have all the published counts and a different count there. Writes
+suppressed/ (a tidy publication and its protection.yaml, which recon ingest reads); accuracy and
+the whole manifest are in private/suppress/. The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml
@@ -27,15 +27,15 @@ class Suppress(ProtectingCounts):
 
     Attributes:
         below: Threshold below which counts are sensitive.
-        zeros: ``publish``: zeros are published, so a flag says at least 1; ``hide``: they are
-            suppressed with the small counts.
+        zeros: ``publish``: zeros are published, so a suppressed count is known to be at least 1;
+            ``hide``: they are suppressed with the small counts.
         value: Column of the records for dominance and p_percent.
         dominance: ``[n, k]``: sensitive if the n largest values are more than k percent of the
             cell's.
         p_percent: Sensitive if all values but the two largest are less than p percent of the
             largest.
         safety: Required distance between two possible values of a sensitive cell; default
-            ``below``, which `recon audit` requires of the publication.
+            ``below``, the distance that `recon audit` requires of the publication.
         region_seconds: Budget of each region, or of each group of a large one, in deterministic
             seconds; when it is used up, more cells than needed are suppressed.
         tables: Tables of the records, as in ``reconstruct``; default every table.

@@ -6,7 +6,7 @@ SWAP = ProtectionMethod(
     "swap",
     "records",
     ("hdf", "hdf_households"),
-    "Swap households: the CEF becomes an HDF.",
+    "Swap households of the confidential records between places.",
     kept=("swaps",),
     reads=("persons", "households"),
 )

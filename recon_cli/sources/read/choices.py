@@ -1,4 +1,4 @@
-"""What is said of a sheet."""
+"""Say how a sheet is to be read."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from benchmarks.soundness.releases import NAMES, TinyRelease, make_release
 from benchmarks.soundness.verdicts import change, verdict_words
@@ -94,6 +94,7 @@ def test_verdicts_agree_with_enumeration() -> None:
 
 @examples(4)
 @given(seed=SEEDS)
+@example(seed=200_000_000)  # a tract whose rows of zeros are left out, with a list of places
 def test_verdicts_agree_with_enumeration_of_any_release(seed: int) -> None:
     tiny = make_release(seed, seed % len(NAMES))
     said_of(tiny if tiny is None else change(tiny, seed))
