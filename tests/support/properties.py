@@ -21,3 +21,8 @@ def examples(usual: int, most: int = 1_000_000) -> settings:
         deadline=None,
         suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
     )
+
+
+def draws(usual: int, searched: int) -> range:
+    """Return seeds of drawn inputs: the first of them in the suite, all in ``make search``."""
+    return range(searched if "RECON_EXAMPLES" in os.environ else usual)
