@@ -130,6 +130,7 @@ class Commands(click.Group):
         self.path = path
         self.modules = _command_names(package) if package else ()
         self.package = package
+        self.made: dict[str, click.Command | None] = {}
         self.stages = {
             name: stage
             for stage in STAGES
@@ -149,11 +150,12 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a command, or make it from its stage's declaration; examples keep their lines."""
-        command = self._command(cmd_name)
-        inner = command.commands.values() if isinstance(command, click.Group) else ()
-        for each in (*inner, *filter(None, [command])):
-            each.help = _with_lists(each.help or "")
-        return command
+        if cmd_name not in self.made:
+            command = self.made[cmd_name] = self._command(cmd_name)
+            inner = command.commands.values() if isinstance(command, click.Group) else ()
+            for each in (*inner, *filter(None, [command])):
+                each.help = _with_lists(each.help or "")
+        return self.made[cmd_name]
 
     def _command(self, cmd_name: str) -> click.Command | None:
         if cmd_name in self.modules:
