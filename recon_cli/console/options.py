@@ -165,7 +165,9 @@ _SHARED: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
         type=GivenPath(),
         help="The run's YAML file.  [default: recon.yaml]",
     ),
-    click.option("--work", type=GivenPath(file_okay=False), help="Work folder, over the config's."),
+    click.option(
+        "--work", type=GivenPath(file_okay=False), help="Work folder; overrides the config's."
+    ),
     click.option(
         "--set",
         "settings",
@@ -185,7 +187,7 @@ MERGE = "merge"
 shard_option = click.option(
     "--shard",
     metavar="K/N",
-    help="Work on the K-th of N shards; `recon run --merge` publishes when all are done.",
+    help="Work on the K-th of N shards; `recon run --merge` completes it when all are done.",
 )
 force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 

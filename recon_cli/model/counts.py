@@ -90,7 +90,7 @@ class PartitionCounts:
 
     @property
     def exactly(self) -> PartitionCounts:
-        """Return the same counts with rows that say all that is printed, wherever some do."""
+        """Return the same counts with rows that express printed texts exactly, wherever any do."""
         texts = self.statistics
         return self if texts is None else replace(self, statistics=replace(texts, middle="one"))
 

@@ -30,7 +30,7 @@ class EvaluatedRecords:
 
     Attributes:
         tables: The requested tables, in published order.
-        cells: Columns ``table, cell, code``: what the columns of ``adds`` are.
+        cells: Columns ``table, cell, code``: a row for each column of ``adds``.
         units: Geoids of the finest level with records, sorted.
         people: Number of records, units x kinds.
         adds: Contribution of a record of a kind to a cell, kinds x cells.

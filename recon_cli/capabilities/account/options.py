@@ -38,7 +38,7 @@ class Account(Section):
             ``private/account.jsonl`` in the work folder.
         limit: Limit of the total privacy loss; a protection that would exceed it is refused
             before anything is drawn.
-        delta: Probability with which ε may be missed.
+        delta: Probability that ε may be exceeded.
         people: Sizes of groups of people for which ε is shown.
         tight: Also find ε by the distribution of the privacy loss; takes seconds.
     """

@@ -65,7 +65,7 @@ class KeptAccount:
     """An account in a file.
 
     Attributes:
-        of: Whom the products are of.
+        of: Name of the people.
     """
 
     path: Path

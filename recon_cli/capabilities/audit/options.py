@@ -3,7 +3,7 @@
 Writes audit/: for every count that is not published exactly, or is omitted from a table that has
 other counts of its place, the least and the greatest value in any solution of all tables and
 levels together. The count is recovered (one value is possible), narrowed (the possible values
-span less than its law, the declared rule of its protection, or `audit.safety` requires), or safe
+span less than `audit.safety` requires or, by default, the declared rule of its protection), or safe
 (two solutions are known that are far enough apart).
 Needs tables/ (`recon ingest`), but no reconstruction.
 
@@ -32,8 +32,8 @@ class Audit(Section):
             distance that its law requires (docs/protected.md).
         ask: Levels at which every cell is audited, published there or not, such as the units
             into which overlapping areas cut each other.
-        region_seconds: Budget of each region, in deterministic seconds. Districts of a large one,
-            from some 2,500 schools on, get more in proportion.
+        region_seconds: Budget of each region, in deterministic seconds. Districts of a region of
+            more than 50,000 variables (some 2,500 schools) get more in proportion.
         seed: Seed of the solver; default the run's seed.
     """
 

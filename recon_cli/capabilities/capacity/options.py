@@ -29,8 +29,8 @@ class Capacity(Section):
         tables: Finest levels joined by ``+``, or table names. Default: every table.
         right: Probabilities, above 0.5, with which an attacker may distinguish two records.
         shares: Shares of the records' bits that may be revealed.
-        gain: Largest gain of the decoder over knowing no table, as a share of what it
-            knows without one.
+        gain: Largest gain of the decoder over its success without tables, as a share of that
+            success.
         sd: Standard deviations of noise to simulate.
         simulated_units: Number of units to simulate.
         seed: Seed of the simulation; default the run's seed.

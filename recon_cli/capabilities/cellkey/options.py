@@ -29,7 +29,7 @@ class Cellkey(PerturbingCounts):
         max: Greatest offset of the p-table.
         variance: Variance of the offsets.
         never: Small counts, ``[1, 2]``, that are never published.
-        ptable: A CSV file of R's ptable or of the ONS, in place of the three.
+        ptable: A CSV file of R's ptable or of the ONS; replaces max, variance and never.
         identifier: Column that record keys are derived from; default all columns.
     """
 

@@ -283,7 +283,7 @@ class Disclosed(Subject):
 
     Attributes:
         kind: Which disclosure, as in ``disclosures/``.
-        known: At most so many columns of a person are known.
+        known: Most columns of a person that are known.
     """
 
     needs = (RECONSTRUCT, SOLVAR, CLAIMS)

@@ -24,7 +24,7 @@ class Claims(Section):
 
     Attributes:
         unit_seconds: Budget of each unit, in deterministic seconds.
-        share: Smallest proven share of a group with a common value at which it counts as inferred.
+        share: A value counts as inferred if at least this share of a group provably has it.
         seed: Seed of the solver; default the run's seed.
         absent: Also claim that nobody of a unit has some values, where no single table states it.
         at_most: Also compute an upper bound for claims of the form "at least n people".

@@ -1,8 +1,7 @@
 """``contributions:`` which parts of a publication to leave out, and how hard to attack the rest.
 
-Writes contributions/: for each part the numbers of certain people, disclosed people and verified
-claims without it, and so how many it adds; sorted by what each adds. Total populations remain
-known.
+Writes contributions/: for each part, how many certain people, disclosed people and verified claims
+remain without it, and how many it adds; sorted by what each adds. Total populations remain known.
 
 Example:
   recon contributions -c clinic.yaml --parts features

@@ -5,5 +5,5 @@ from recon_cli.stage import Command
 COMMAND = Command(
     "plan cure",
     __name__,
-    "Estimate, from the published tables alone, what would leave no count recovered.",
+    "Estimate, from the published tables alone, how to stop counts being recovered.",
 )

@@ -65,16 +65,16 @@ _NAMED = 4
 def command(
     options: RunOptions, *, fillings: int, bases: tuple[int, ...], seconds: float, to: Path | None
 ) -> None:
-    """Estimate, from the published tables alone, what would leave no count recovered.
+    """Estimate, from the published tables alone, how to stop counts being recovered.
 
     Where `recon audit` recovers counts, this looks for further counts to withhold, and tries
     rounding to several bases. It needs no true counts: in place of each star it puts a count that
     agrees with all published ones, in several ways (--fillings), and tries everything on each.
 
     It is an estimate: the choice of stars, and what rounding leaves, rest on counts that need not
-    be the true ones. Of the stars that are named, what they leave is proven, by an audit of the
-    published tables without these counts. Whoever has the true counts uses `recon export
-    --suppressed`, or `recon protect`, and audits the result.
+    be the true ones. What the named stars leave is proven: the published tables are audited without
+    these counts. Whoever has the true counts uses `recon export --suppressed`, or `recon protect`,
+    and audits the result.
 
     Example:
       recon plan cure -c pupils.yaml

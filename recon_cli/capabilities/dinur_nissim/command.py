@@ -39,13 +39,14 @@ _ONE_SUM = "5-6"
     multiple=True,
     default=("none",),
     metavar="KIND[:SIZE]",
-    help="Of each answer: none, gaussian:SD, laplace:EPSILON, bounded:MOST. Repeatable.  [none]",
+    help="Noise of each answer: none, gaussian:SD, laplace:EPSILON, bounded:MOST. Repeatable. "
+    " [none]",
 )
 @click.option(
     "--decoder",
     type=click.Choice(["auto", "least-squares", "least-absolute", "feasible"]),
     default="auto",
-    help="By the kind of noise, or one for all.  [auto]",
+    help="One for all; auto: by the kind of noise.  [auto]",
 )
 @click.option(
     "--design",
@@ -58,8 +59,10 @@ _ONE_SUM = "5-6"
     type=click.Choice(["4-1", "4-2", "4-3", "4-4", "5-6", "5-7"]),
     help="A published experiment, in place of the options above.",
 )
-@click.option("--trials", type=click.IntRange(min=1), help="Of each setting.  [10; as published]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of everything.  [0]")
+@click.option(
+    "--trials", type=click.IntRange(min=1), help="Trials of each setting.  [10; as published]"
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything.  [0]")
 @click.option(
     "--to",
     type=GivenPath(file_okay=False),
@@ -80,8 +83,8 @@ def command(
 ) -> None:
     """Reconstruct random bits from noisy sums of random subsets.
 
-    Simulation beside closed form and bounds, for any numbers of bits and sums, or as in a figure
-    of JASON's report JSR-19-2F. Writes results.csv and a page.
+    Compares simulation with closed form and bounds, for any numbers of bits and sums, or as in a
+    figure of JASON's report JSR-19-2F. Writes results.csv and a page.
 
     Example:
       recon lab dinur-nissim --bits 200 --queries 1x,4x,16x --noise laplace:0.5

@@ -5,5 +5,5 @@ from recon_cli.stage import Command
 COMMAND = Command(
     "export",
     __name__,
-    "Write copies of the published workbooks and tables, with marks or with suppressed counts.",
+    "Write copies of published workbooks and tables, with findings marked or counts suppressed.",
 )

@@ -66,24 +66,24 @@ def command(
     records: Path | None,
     of: Path | None,
 ) -> None:
-    r"""Write copies of the published workbooks and tables, with marks or with suppressed counts.
+    r"""Write copies of published workbooks and tables, with findings marked or counts suppressed.
 
     --to marks the findings of the stages that ran: recovered counts and intervals of `recon
     audit`, certain records, claims and disclosures. A workbook gets colours, comments and a sheet
     of findings; in a text file a count becomes `* [3]` or `* [1 to 4]`, with findings.csv beside
     it. The copy reveals what it marks, and is not for publication.
 
-    --suppressed writes files with true counts as they can be published: small counts are withheld,
-    and those that would give them away, each replaced by --mark, which a footnote explains. If
-    `recon protect suppress` has not run it is done, with the files' own counts. Statistics that the
-    schema declares, and percentages that were read, are withheld where they would give a small
-    count away. Numbers that were not read, such as means in a sheet, stay; the notes name them.
-    Sheets that were not read are left out, but for those of --keep-sheet. Formulas become numbers.
+    --suppressed makes files of true counts publishable: it replaces small counts, and those that
+    would give them away, by --mark, which a footnote explains. If `recon protect suppress` has not
+    run, it runs, on the files' own counts. Statistics that the schema declares, and percentages
+    that were read, are withheld where they would give a small count away. Numbers that were not
+    read, such as means in a sheet, stay; the notes name them. Sheets that were not read are left
+    out, except those of --keep-sheet. Formulas become numbers.
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
     unit provably has one solution. It marks each record that is unique on the attacker's keys,
     certain, in a place with too few people, or of a category with too few. The rules of `recon
-    check` define how many are too few, and give national totals. With --of, the records are those
+    check` define too few, and supply the national totals. With --of, the records are those
     of another file about the same places. The workbook is not for publication.
 
     Example:

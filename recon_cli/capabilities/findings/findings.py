@@ -156,8 +156,8 @@ class UniqueFindings:
     Attributes:
         by_size: ``size``, ``population``, ``unique``, ``unique_pct``, the first row over all; null
             where withheld. ``published_pct`` where a study's value is known.
-        is_true: Whether they were counted in the truth, and so only those of them who can be
-            linked; else in the reconstruction.
+        is_true: Whether they were counted in the truth (only people who can be linked); else in the
+            reconstruction.
     """
 
     by_size: pl.DataFrame

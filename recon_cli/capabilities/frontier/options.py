@@ -69,7 +69,7 @@ class Frontier(Section):
         users: Name → weights and benefit of a user or group, in place of ``weights``.
         epsilon: Privacy losses of the whole release.
         noise: ``laplace``, ``geometric`` (on strategies of integers) or ``gaussian``.
-        delta: Probability with which a Gaussian release may miss its ε.
+        delta: Probability that a Gaussian release may exceed its ε.
         neighbours: ``add-or-remove``: data sets that differ in one record; ``replace``: in the
             values of one record.
         people: Number of people among whom one count is published, for randomized response.

@@ -206,15 +206,15 @@ class Ingest(Section):
     """The section ``ingest``.
 
     Attributes:
-        source: Format of the files; ``register`` for a release that is a register, whose file is
-            the only path and says of each publication how it is read.
+        source: Format of the files; ``register`` for a register of publications: its file is the
+            only path, and says how to read each.
         paths: Files, or folders of files; of legacy formats also folders of zips.
         tables: For the legacy formats: the tables to read, as in ``reconstruct``; segments without
             any of them need not be there. Default every table.
         mapping: What the files do not say themselves; `recon init` drafts it.
         absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
             for all others. One value for all tables, or one
-            per table; what a table that is not named lacks is then zero.
+            per table; a table that is not named then has ``zero``.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``; default
             ``geounits.txt`` beside the files, if there is one. Without a list, a geounit that has
             no row is taken to be empty if published zeros prove it; otherwise one unit stands for
@@ -226,10 +226,10 @@ class Ingest(Section):
             out. Several files that list the same units are given as file → level → its column.
         columns: Level → its column in the membership file, where that is called something else.
         names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
-            ``name``; pages and ``recon show`` have the name beside the geoid. Names to which
-            ``mapping.geoids`` gives a geoid are known without this file.
-        protection: A file that declares by which law counts were suppressed, rounded or perturbed;
-            default ``protection.yaml`` beside the files, if there is one.
+            ``name``; pages and ``recon show`` have the name beside the geoid. Names listed
+            in ``mapping.geoids`` need not be in this file.
+        protection: A file that declares the law, or rule, by which counts were suppressed, rounded
+            or perturbed; default ``protection.yaml`` beside the files, if there is one.
         piece_people: About how many people a worker takes at a time; fewer need less memory.
     """
 

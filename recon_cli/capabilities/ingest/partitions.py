@@ -201,7 +201,7 @@ class PartitionBuffer:
         self._rows = 0
 
     def add(self, folder: str, frame: pl.DataFrame) -> None:
-        """Take the rows of one folder; what waits is written when there is much of it."""
+        """Buffer the rows of one folder; write the buffer once it holds enough."""
         self._empty.setdefault(folder, frame.clear())
         if folder == "geounits":
             geoids = frame["geoid"]

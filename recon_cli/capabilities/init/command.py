@@ -55,121 +55,119 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     help="The config to write; all other files are written beside it.",
 )
 @click.option("--release", help="Packaged schema, or a .yaml file.  [default: the one that fits]")
-@click.option("--place", metavar="HEADER", help="Of tables: header of the column with the places.")
+@click.option("--place", metavar="HEADER", help="For tables: header of the column with the places.")
 @click.option(
     "--parent",
     metavar="HEADER",
     multiple=True,
-    help="Of tables: header of a column with what places are part of. Repeatable, the largest "
-    "first.",
+    help="For tables: header of a column with the larger area that each place is in. Repeatable, "
+    "largest first.",
 )
 @click.option(
     "--sheet",
     metavar="NAME",
     multiple=True,
-    help="Of workbooks: a sheet to read. Repeatable.  [default: all that are not hidden]",
+    help="For workbooks: a sheet to read. Repeatable.  [default: all that are not hidden]",
 )
 @click.option(
     "--leave-out",
     metavar="HEADER",
     multiple=True,
-    help="Of tables: header of a column that has no counts. Repeatable.",
+    help="For tables: header of a column that has no counts. Repeatable.",
 )
 @click.option(
     "--count",
     metavar="HEADER",
     multiple=True,
-    help="Of tables: header of a column that counts some of these people. Repeatable.",
+    help="For tables: header of a column that counts a part of the people. Repeatable.",
 )
 @click.option(
     "--total",
     metavar="LABEL",
     multiple=True,
-    help="Of tables: a column, row or value that others add up to, though no number shows it. "
-    "Repeatable.",
+    help="For tables: a column, row or value that is the total of others, though no number shows "
+    "it. Repeatable.",
 )
 @click.option(
     "--apart",
     metavar="HEADER",
     multiple=True,
-    help="Of tables: header of a column whose kinds exclude each other and have no total, or of "
-    "a column that is such a kind. Repeatable.",
+    help="For tables: header of a column of kinds that exclude each other and have no total, or of "
+    "a column that is one such kind. Repeatable.",
 )
 @click.option(
     "--sum",
     metavar="'TOTAL = A + B'",
     multiple=True,
-    help="Of tables: what adds up to a column, row or value, where too little shows it; `...` "
-    "stands for others, which are not printed. "
-    "Repeatable.",
+    help="For tables: what adds up to a column, row or value, if the file shows too little; `...` "
+    "stands for parts that are not printed. Repeatable.",
 )
 @click.option(
     "--where",
     metavar="HEADER=VALUE",
     multiple=True,
-    help="Of tables: read only the rows with this value in this column. Repeatable.",
+    help="For tables: read only the rows with this value in this column. Repeatable.",
 )
 @click.option(
     "--statistic",
     metavar="HEADER=WHAT",
     multiple=True,
-    help="Of tables: what a column of means, medians or the like summarises, such as 'Mean "
+    help="For tables: what a column of means, medians or the like summarises, such as 'Mean "
     "age=mean age 0..110'. Repeatable.",
 )
 @click.option(
     "--nil",
     metavar="TEXT",
     multiple=True,
-    help="Of tables: a text that stands for nobody, such as '–'. Repeatable.",
+    help="For tables: a text that stands for nobody, such as '–'. Repeatable.",
 )
 @click.option(
     "--withheld",
     metavar="TEXT",
     multiple=True,
-    help="Of tables: a text in place of a count that is not published, by whichever rule. "
+    help="For tables: a text in place of a count that is not published, by whichever rule. "
     "Repeatable.",
 )
 @click.option(
     "--unscaled",
     is_flag=True,
-    help="Of tables: numbers are counts as they stand, though words beside speak of thousands.",
+    help="For tables: numbers are plain counts, though words beside them mention thousands.",
 )
 @click.option(
-    "--thousands", metavar="MARK", help="Of tables: the mark between groups of three digits."
+    "--thousands", metavar="MARK", help="For tables: the mark between groups of three digits."
 )
 @click.option(
     "--parentheses",
     type=click.Choice([NUMBERS, WITHHELD]),
-    help="Of tables: what numbers in parentheses are, such as (9): 9, or withheld.",
+    help="For tables: what numbers in parentheses are, such as (9): 9, or withheld.",
 )
 @click.option(
     "--one-place",
     is_flag=True,
-    help="Of tables: everything is about one place; rows are kinds of people there.",
+    help="For tables: everything is about one place; rows are kinds of people there.",
 )
 @click.option(
     "--place-per-sheet",
     is_flag=True,
-    help="Of workbooks: each sheet is about one place, and is called by it.",
+    help="For workbooks: each sheet is about one place, and is called by it.",
 )
 @click.option(
     "--above",
     type=click.Choice([PLACE, KIND]),
-    help="Of tables: rows stand in blocks, each below a row that names their place or kind.",
+    help="For tables: rows stand in blocks, each below a row that names their place or kind.",
 )
 @click.option(
     "--header",
     type=click.IntRange(min=1),
     multiple=True,
     metavar="ROW",
-    help="Of tables: number of a header row. Repeatable.",
+    help="For tables: number of a header row. Repeatable.",
 )
 @click.option(
     "--below",
     metavar="[TEXT=]N",
     multiple=True,
-    help="Of suppressed counts: those of 1 to N-1 are suppressed, or have this text in their "
-    "place. Repeatable.  [default: unknown]",
+    help="Counts of 1 to N-1 are suppressed, or replaced by TEXT. Repeatable.  [default: unknown]",
 )
 @click.option(
     "--complementary",
@@ -180,22 +178,22 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--protecting",
     metavar="TEXT",
     multiple=True,
-    help="Of suppressed counts: a text in place of counts of any size that protect others. "
+    help="For suppressed counts: a text in place of counts of any size that protect others. "
     "Repeatable.",
 )
 @click.option("--zeros", is_flag=True, help="With --below: counts of 0 are suppressed, too.")
 @click.option(
     "--rounded",
     type=click.Choice(get_args(Rounding)),
-    help="Of counts that are all multiples of a number: how they are rounded; none: they are "
+    help="For counts that are all multiples of a number: how they are rounded; none: they are "
     "exact.  [default: unknown]",
 )
 @click.option(
     "--all-places",
     is_flag=True,
-    help="Of tables: they list every place, so nobody is elsewhere.",
+    help="For tables: they list every place, so nobody is elsewhere.",
 )
-@click.option("--yes", is_flag=True, help="Take what was found where it could be read in two ways.")
+@click.option("--yes", is_flag=True, help="Accept the reading found where there could be two.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def command(
@@ -214,8 +212,8 @@ def command(
     (columns geoid, table, cell, count), or tables as portals and offices publish them: CSV, TSV,
     xlsx, JSON, or zips of them. The command finds out what it is and which packaged release it
     belongs to. If it belongs to none, it drafts a schema from the labels. It prints what it could
-    not tell. At a terminal it asks about what the numbers leave open; elsewhere it ends with exit
-    code 2 and prints the flag that gives each answer. Beside the config lies a page that shows
+    not determine. At a terminal it asks about what the numbers leave open; elsewhere it ends with
+    exit code 2 and prints the flag that gives each answer. Beside the config lies a page that shows
     each sheet as it was read. `recon run` then does everything that the config says.
 
     Example:

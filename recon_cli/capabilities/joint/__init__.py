@@ -10,5 +10,5 @@ JOINT = Stage(
     section="joint",
     package=__name__,
     can_shard=True,
-    purpose="Find the people and households that all solutions of two releases together contain.",
+    purpose="Find the people and households that every joint solution of two releases contains.",
 )

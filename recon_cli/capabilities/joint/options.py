@@ -33,11 +33,10 @@ class Joint(Section):
         links: Links between the records of both: ``sf1_2010``, or the path of a .yaml file
             (docs/schema.md).
         assumptions: Use structural zeros that are assumptions, in both.
-        unit_seconds: Budget of each place, in deterministic seconds, for both together and again
-            for each by itself.
-        compositions: Largest number of households with all their members to list for a place, to
-            find those that are certain with every member; 0 skips this. 4000 mostly take less than
-            a second.
+        unit_seconds: Budget of each place, in deterministic seconds, for both releases together,
+            and again for each.
+        compositions: Most combinations of a household and all its members to list for a place, to
+            find the certain ones; 0 skips this. 4000 usually take less than a second.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -112,7 +112,7 @@ def first_solution(program: IntegerProgram, effort: Effort) -> FirstSolution:
     """Find any solution of a program within the budget.
 
     Args:
-        effort: Its limit is for everything, but for the word of a second engine.
+        effort: Its limit covers everything except a second engine's confirmation.
     """
     cost = np.random.default_rng(effort.seed).random(program.shape[1])
     vertex = solve_relaxation(program, cost, effort.limit)

@@ -29,7 +29,7 @@ class LeaveOneOut(Section):
             the work folder, the first that exists.
         gains: Columns that an attacker wants to learn; default the schema's.
         people: Approximate number of people to sample; default all.
-        within: Only people of geounits whose geoids begin so.
+        within: Only people in geounits whose geoids begin with this.
         solutions: Number of solutions to sample, with each person and without.
         seconds: Budget for each person, in deterministic seconds.
         seed: Seed of sampled people and solutions; default the run's seed.

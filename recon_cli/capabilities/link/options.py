@@ -1,9 +1,8 @@
 """``link:`` which files are matched, and on which columns.
 
-Within a block records match on exact keys first, then on the binned ones, each at most once. The
-attacker gains the source's values; the link is confirmed when the truth has the person with those
-values there. Writes links/ (one row per putative match), and the counts that `recon score` makes
-tables of.
+Within a block records match on exact keys first, then on the binned ones, each at most once. A
+match gives the attacker the source's values; it is confirmed if that person truly has them there.
+Writes links/ (one row per putative match), and the counts that `recon score` makes tables of.
 
 Example:
   recon link -c al.yaml
@@ -151,7 +150,8 @@ class Link(Section):
         sources: Further sources by name: a path; ``path`` with ``layout``, or ``columns`` and
             ``values``, of a file with other headers and codes; or ``microdata``. Default this
             run's own microdata, if it is there.
-        guessers: By name; default MDG and PRG of the HDF, or of the tables where there is none.
+        guessers: By name; default MDG (guesses the commonest values) and PRG (in proportion), from
+            the HDF, else from the tables.
         attackers: By name: a path; ``path``, ``columns``, ``values`` and ``id`` of a file with
             other headers and codes; or ``cef``, its exact columns. Default CEF_atkr of that kind,
             and COMRCL if ``comrcl/`` is in the work folder.
@@ -160,8 +160,8 @@ class Link(Section):
             ``data_defined`` if there is one.
         exact: Columns of the first pass; default the schema's.
         binned: Columns of the second pass; default the schema's.
-        passes: Other passes in place of these two, from strict to lax; counts are then by pass.
-        weights: Or passes by weights of agreement, one for each way to agree, by falling weight.
+        passes: Passes in place of exact and binned, from strict to lax; counts are then by pass.
+        weights: Or one pass for each way that two records can agree, from the highest weight down.
         gains: Columns that the attacker gains; default the schema's.
         seed: Breaks ties and draws guesses; default the run's seed.
         draws: Number of times that ties are broken anew, for intervals across seeds.

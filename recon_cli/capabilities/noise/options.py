@@ -28,8 +28,9 @@ class Noise(MeasuringRecords):
         strategy: Queries, levels and budgets: ``pl94_2020``, ``dhc_2020``, or the path of a YAML
             file.
         geounits: File or folder with the geoids of all units, inhabited or not.
-        units: In place of that list ``exact``: only units with records are measured, which
-            reveals exactly which units have any. One of the two is needed, except for study.
+        units: In place of geounits, ``exact``: only units with records are measured, which
+            reveals exactly which units have any. One of units and geounits is needed, except for
+            study.
         scale: Multiplies every budget of the strategy, as in ``1/8``.
         levels: Levels of the strategy; default all that the release has from its partitions down.
         without: Features that the strategy measures and the release lacks.

@@ -54,7 +54,7 @@ class MeasuringRecords(ProtectingByChance, ProtectingRecords):
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not.
-        units: In place of that list ``exact``: it is published which units have records.
+        units: In place of geounits, ``exact``: it is published which units have records.
         scale: Multiplies every budget of the strategy, as in ``1/8``.
     """
 
@@ -78,8 +78,8 @@ class PublishingCounts(ProtectingRecords):
     """Base of those that can write their counts as a file.
 
     Attributes:
-        to: A ``.csv`` file that gets the counts as they can be published, ``*`` for a suppressed
-            one; default none.
+        to: A ``.csv`` file for the publishable counts, with ``*`` for a suppressed one; default
+            none.
     """
 
     to: CsvPath | None = None
@@ -114,7 +114,7 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is
-            published beside the counts. Without it they do not say which units there are.
+            published beside the counts. Without it, the counts do not show which units exist.
         tables: Tables of records, as in ``reconstruct``; default every table.
     """
 

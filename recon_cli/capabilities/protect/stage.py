@@ -68,7 +68,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     Attributes:
         section: The model of its section; its module's docstring says what it is.
-        grain: People that are worth starting a process for.
+        grain: Number of people that justifies a process.
         run: The run; a worker has none.
         config: Its section.
         true: The schema of the records.

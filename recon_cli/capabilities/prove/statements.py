@@ -36,7 +36,7 @@ ALONE: Final = "solutions of the place alone"
 
 
 class Bound(NamedTuple):
-    """A bound: at least, or at most, so many records with some values.
+    """A bound: at least, or at most, this many records with some values.
 
     Attributes:
         what: Their masks, or ``TABLE.CELL``, as a line of a proof has them.

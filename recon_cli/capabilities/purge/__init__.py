@@ -1,5 +1,5 @@
-"""Removing what a run made from its work folder."""
+"""Remove a run's files from its work folder."""
 
 from recon_cli.stage import Command
 
-COMMAND = Command("purge", __name__, "Remove the files that a run made from its work folder.")
+COMMAND = Command("purge", __name__, "Remove a run's files from its work folder.")

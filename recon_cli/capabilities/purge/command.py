@@ -15,7 +15,7 @@ from recon_cli.sources.unpacked import remove_abandoned
 @run_options
 @click.option("--yes", is_flag=True, help="Remove the files; without it, only list them.")
 def command(options: RunOptions, *, yes: bool) -> None:
-    """Remove the files that a run made from its work folder.
+    """Remove a run's files from its work folder.
 
     These are the folders of all stages, private/ with its keys, unfinished work, locks, logs of
     --log-json, models of disagreements and proofs of contradictions. Other files are kept and

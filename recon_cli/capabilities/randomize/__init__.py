@@ -1,4 +1,4 @@
-"""Replace answers of records by chance, and estimate true counts from them."""
+"""Replace answers in records at random, and estimate true counts from them."""
 
 from recon_cli.protections import ProtectionMethod
 
@@ -6,5 +6,5 @@ RANDOMIZE = ProtectionMethod(
     "randomize",
     "answers",
     ("randomized", "randomized_counts"),
-    "Replace answers of records by chance.",
+    "Replace answers in records at random.",
 )

@@ -1,7 +1,7 @@
 """``reconstruct:`` which tables to use, and how.
 
 Writes microdata/ (one row per person) and blocks/ (how each was solved). The records are tabulated
-again and compared with every published cell before anything is published.
+again and compared with every published cell before the stage is completed.
 
 Example:
   recon reconstruct -c al.yaml
@@ -27,8 +27,8 @@ class Reconstruct(Section):
         seed: Selects one of several solutions; default the run's seed.
         assumptions: Use the schema's structural zeros that are assumptions.
         objective: Kind of solution: ``any``, or a ``likely`` one, under which the published counts
-            are likeliest. Default: ``likely`` where counts were protected so that one solution can
-            be likelier than another.
+            are likeliest. Default: ``likely`` where the protection makes some solutions likelier
+            than others.
         engine: ``auto``, or the engine that alone solves the program of the 2010 Census study
             (NBER WP 31995, Eq. 4.4 and 4.5). If it finds a solution, the proofs are those of
             ``auto``; if it finds none in time, its units are undecided.

@@ -31,7 +31,7 @@ class Report(Section):
         rule: Who counts as disclosed: people of whom some columns determine another
             (``attribute``), who are also unique on these columns (``identity``), or whose whole
             record is certain (``record``).
-        tolerated: Percentage of people that may be disclosed before the verdict is yes.
+        tolerated: Percentage of people that may be disclosed before the verdict is an alarm.
         places: Number of places to list, those with most disclosed first, each with a page of its
             own; 0 to list none and show no count of a place.
     """

@@ -53,14 +53,17 @@ def command() -> None:
     help="ρ of a count: the geounit's, then that of the level above; as 2.56*165/4099. Repeatable.",
 )
 @click.option(
-    "--prior", "priors", multiple=True, default=("1/2",), help="Of the target. Repeatable.  [1/2]"
+    "--prior", "priors", multiple=True, default=("1/2",), help="Target's prior. Repeatable.  [1/2]"
 )
 @click.option("--rho-grid", metavar="FROM:TO:log", help="Also at 13 values of ρ; log or lin.")
 @click.option(
-    "--siblings", type=click.IntRange(min=1), default=27, help="Other geounits below.  [27]"
+    "--siblings", type=click.IntRange(min=1), default=27, help="Number of sibling geounits.  [27]"
 )
 @click.option(
-    "--upper-count", type=click.IntRange(min=1), default=1, help="True count above, target too. [1]"
+    "--upper-count",
+    type=click.IntRange(min=1),
+    default=1,
+    help="True count above, target included.  [1]",
 )
 def expected(
     *,
@@ -74,8 +77,8 @@ def expected(
 
     The target is alone in the cell.
 
-    With a second --rho also for adversaries who use the level above: under a flat prior on the
-    siblings' count, as the published sampler, knowing the true count above, and knowing the
+    With a second --rho, also for adversaries who use the level above: with a flat prior on the
+    siblings' count, by the published sampler, knowing the true count above, or knowing the
     siblings.
 
     Example:
@@ -99,7 +102,7 @@ def expected(
 @run_options
 @force_option
 def release(options: RunOptions, *, force: bool) -> None:
-    """Risk after a release, for every cell with people.
+    """Compute the risk after a release, for every cell with people.
 
     Writes risk/ (a row for each cell and prior, and a summary) and risk_sums/ (sums of each
     partition). The adversary knows everybody in the geounit but the target.

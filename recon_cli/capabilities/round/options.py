@@ -25,11 +25,11 @@ class Round(PerturbingCounts):
 
     Attributes:
         base: Base of which every count becomes a multiple.
-        how: To the nearest multiple; at random without bias to one of the two neighbours; or
-            controlled, to one of the two so that the tables of a geounit stay additive.
+        how: To the nearest multiple; to either neighbour, at random without bias; or controlled,
+            to either so that the tables of a geounit stay additive.
         keys: ``records``: equal sets of records are rounded alike everywhere; ``cells``: each cell
             by itself, so that copies of a count can be averaged.
-        levels: Names of the levels to round, counts of others are exact; default all.
+        levels: Levels to round; counts at other levels stay exact; default all.
     """
 
     base: Annotated[int, Field(ge=2)] = 3

@@ -32,7 +32,7 @@ from recon_cli.store import Stage
 @click.option("--from", "first", metavar="STAGE", help="Begin with this stage.")
 @click.option("--until", "last", metavar="STAGE", help="End with this stage.")
 @click.option("--only", metavar="STAGE", help="Run this stage alone.")
-@click.option("--merge", metavar="STAGE", help="Publish this stage, whose shards are all done.")
+@click.option("--merge", metavar="STAGE", help="Complete this stage, whose shards are all done.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and why; change nothing.")
 @click.option(
     "--log-json",
@@ -95,8 +95,8 @@ def command(
       stage_skipped   as stage_done: up to date
       stage_failed    stage, error, message, exit_code
       run_done        exit_code, seconds, done, skipped
-    stderr gets nothing else, except an error message
-    when FILE is given.
+    stderr gets only these events; with FILE, only an
+    error message.
     """  # noqa: D301 - click wants the character itself
     if merge is not None:
         if first or last or only or dry_run or log_json or force:

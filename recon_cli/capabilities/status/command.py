@@ -52,8 +52,7 @@ def command(options: RunOptions, *, as_json: bool) -> None:
       partitions (0: not known yet), folders, rows,
       statuses, totals, seed, created (UTC),
       wall_seconds, peak_mb, bytes, version
-    null stands for what is not known of a stage
-    that was never published.
+    null: not known, as the stage was never completed.
     """
     run = None if _only_work(options) else options.run()
     work = options.work if run is None else run.work

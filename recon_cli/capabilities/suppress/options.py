@@ -32,10 +32,10 @@ class Suppress(ProtectingCounts):
         value: Column of the records for dominance and p_percent.
         dominance: ``[n, k]``: sensitive if the n largest values are more than k percent of the
             cell's.
-        p_percent: Sensitive if all values but the two largest are less than p percent of the
+        p_percent: Sensitive if all but the two largest values sum to less than p percent of the
             largest.
         safety: Required distance between two possible values of a sensitive cell; default
-            ``below``, the distance that `recon audit` requires of the publication.
+            the value of ``below``, as `recon audit` requires of the publication.
         region_seconds: Budget of each region, or of each group of a large one, in deterministic
             seconds; when it is used up, more cells than needed are suppressed.
         tables: Tables of the records, as in ``reconstruct``; default every table.

@@ -20,8 +20,8 @@ class Synth(Section):
         blocks: Or number of inhabited blocks, with as many people as usual for them.
         seed: Seed of the population; default the run's seed.
         parameters: YAML file of the generator's parameters; default the packaged nation of 2010.
-        people_per_tract: Mean population of a tract, over the parameters'.
-        people_per_county: Mean population of a county, over the parameters'.
+        people_per_tract: Mean population of a tract; overrides the parameters'.
+        people_per_county: Mean population of a county; overrides the parameters'.
     """
 
     people: Positive | None = None

@@ -46,8 +46,8 @@ def command(
 
     RECORDS is a Parquet or CSV file, or a folder of them by partition such as hdf/, with the
     unit's geoid (geoid_block, …) and a column for each feature; without it the run's microdata/
-    is counted. A config is not needed when --release says enough; with a work folder, tabulated/
-    in it says what the file was made from, and what is up to date is skipped.
+    is counted. No config is needed if --release is enough. In a work folder, tabulated/ records
+    what the file was made from, so that a file that is up to date is not written again.
 
     Example:
       recon data tabulate people.csv --release sf1_2010 \

@@ -52,11 +52,12 @@ class Topdown(MeasuringRecords):
         strategies: Queries and budgets: ``pl94_2020``, ``dhc_2020`` or paths of YAML files; each
             product agrees with the one before.
         geounits: File or folder with the geoids of all units that people may be placed in.
-        units: In place of that list ``exact``: people are placed only in units with records,
-            which reveals exactly which units have any. One of the two is needed, except for study.
+        units: In place of geounits, ``exact``: people are placed only in units with records,
+            which reveals exactly which units have any. One of units and geounits is needed, except
+            for study.
         scale: Multiplies every budget of the strategies, as in ``1/8``.
-        levels: Levels from the top; default those of the last strategy that the release has, and
-            ``nation``, the whole. If they end above the unit, such as at tracts, nothing below is
+        levels: Levels, top first; default the last strategy's that the release has, and
+            ``nation`` (everyone). If they end above the unit, such as at tracts, nothing below is
             measured, and records have that geounit in place of their unit.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
             not a prefix of it, or another one: optimised block groups.

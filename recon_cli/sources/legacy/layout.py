@@ -138,7 +138,7 @@ class Layout:
         return PRODUCTS[self.name][1]
 
     def only(self, tables: Collection[str]) -> Layout:
-        """Drop other tables, and segments without any of these.
+        """Keep only these tables, and segments with any of them.
 
         Raises:
             ConfigError: One of these is in no segment.
