@@ -87,7 +87,7 @@ def nearest(centres: Points) -> Callable[[Points], Codes]:
 
 
 def grid(side: int) -> Callable[[Points], Codes]:
-    """Squares, so many on a side."""
+    """Squares, this many on a side."""
 
     def of(points: Points) -> Codes:
         cell = (points * side).astype(np.int64)

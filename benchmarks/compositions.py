@@ -30,7 +30,7 @@ Household = tuple[object, ...]
 
 
 def some_blocks(folder: Path, most: int) -> pl.DataFrame:
-    """Blocks of up to so many households, and without group quarters."""
+    """Blocks of up to this many households, and without group quarters."""
     persons, households = read(folder / "synth", "persons"), read(folder / "synth", "households")
     homes = households.filter(vacancy="occupied").group_by("geoid_block").len("homes")
     return (

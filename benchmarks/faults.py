@@ -54,7 +54,7 @@ _SECONDS: Final = 120.0
 _TIMES: Final = 3
 #: Seconds by the clock for each of CPU, for tests that wait for what never comes.
 _WAITING: Final = 10
-#: Tests of other folders come as late as if they took so many times longer.
+#: Tests of other folders come as late as if they took this many times longer.
 _ELSEWHERE: Final = 5
 #: Survivors allowed in 60.
 _SURVIVORS: Final = 3

@@ -31,7 +31,7 @@ _WIDE: Final = "feature k 447\nfeature l 447\ntable T\ncell 0 0 * *\npattern 0.0
 
 
 def cells(number: int, size: int = 8) -> str:
-    """Tables with so many cells, which all count everybody."""
+    """Tables with this many cells, which all count everybody."""
     lines = "".join(f"cell 0 {n} *\n" for n in range(number))
     return f"feature k {size}\ntable T\n{lines}pattern 0.0-{number - 1}\n"
 

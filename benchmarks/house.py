@@ -65,7 +65,7 @@ def modules(folder: Path) -> dict[str, Path]:
 
 
 def imports(tree: ast.AST, known: Collection[str]) -> Iterator[str]:
-    """Modules that are imported, wherever it stands, but for type checking."""
+    """Modules that are imported, wherever it stands, except for type checking."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:

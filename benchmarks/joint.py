@@ -47,7 +47,7 @@ SETS = {
     "+ P18, P18A-I, P22": [*STUDY, *P29, *AGES, *HEADS],
 }
 FAMILIES = ("married_couple", "other_family_of_man", "other_family_of_woman")
-#: Blocks of the second table have so many occupied units at most, and so many people.
+#: Blocks of the second table have this many occupied units at most, and this many people.
 MOST = {"small": (10, 28), "medium": (30, 90)}
 
 

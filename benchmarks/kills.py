@@ -245,7 +245,7 @@ class Trial:
         return Life(stop, f"{room >> 20} MB", process.returncode, (), said[-3_000:], ended)
 
     def _stages_of_runs(self, number: int) -> Iterator[tuple[Path, str]]:
-        """Config and stage, so many; each stage is then completed, each run compared."""
+        """Config and stage, this many; each stage is then completed, each run compared."""
         left = number
         while left > 0:
             config = self.new_run()
@@ -259,7 +259,7 @@ class Trial:
 
 
 def _cap(pid: int, room: int) -> None:
-    """Let a process have no more address space than now, and so many bytes."""
+    """Let a process have no more address space than now, and this many bytes."""
     with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + room

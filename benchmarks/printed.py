@@ -1,6 +1,6 @@
 """Audits with printed statistics against enumeration: ``python -m benchmarks.printed``.
 
-Makes so many tiny random releases: two wards of a city, each of up to five people by sex, age and
+Makes this many tiny random releases: two wards of a city, each of up to five people by sex, age and
 condition, counts below 4 starred, zeros too; and beside them percentages, ratios, means, medians,
 modes and extremes, rounded by one of five rules, and some of them withheld. Every least and
 greatest count that the audit tells is compared with every population that prints the same. With
@@ -193,7 +193,7 @@ def make_release(seed: int) -> Tiny:
 
 @cache
 def populations(people: int) -> tuple[tuple[int, ...], ...]:
-    """Every histogram of so many people."""
+    """Every histogram of this many people."""
     found = []
     for chosen in itertools.combinations_with_replacement(range(len(CELLS)), people):
         histogram = [0] * len(CELLS)

@@ -34,7 +34,7 @@ _WARDS: Final = 4
 
 
 def cpu_seconds() -> float:
-    """Of this process and those that it waited for."""
+    """Return CPU seconds of this process and those that it waited for."""
     spent = os.times()
     return spent.user + spent.system + spent.children_user + spent.children_system
 

@@ -6,7 +6,7 @@ these the audit tells how many stars are recovered, of all and of people with th
 of age, how many are undecided, and how many CPU seconds it took, those for counts alone beside it
 left out.
 
-With ``--suppress`` the true counts are suppressed by `recon protect suppress` instead, and so many
+With ``--suppress`` the true counts are suppressed by `recon protect suppress` instead, and as many
 statistics are withheld as that takes; the audit of the result finds what is recovered still.
 """
 

@@ -80,7 +80,7 @@ def machine_gives() -> float:
 
 
 def _busy(processes: int) -> float:
-    """Wall seconds until so many processes have each done the same arithmetic."""
+    """Wall seconds until this many processes have each done the same arithmetic."""
     context = multiprocessing.get_context("spawn")
     all_ready = context.Barrier(processes + 1)
     started = [context.Process(target=_add_up, args=(all_ready,)) for _ in range(processes)]

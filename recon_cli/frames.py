@@ -17,8 +17,8 @@ UNREADABLE: Final = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicExce
 #: ``tables/``: one row per non-zero published count; ``cell`` is 1-based, as published.
 COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int32})
 
-#: ``tables/`` of a release that is not exact: one row per count, but for published zeros whose law
-#: proves them. ``count`` is null where it is suppressed; the true count lies from ``low`` to
+#: ``tables/`` of a release that is not exact: one row per count, except for published zeros whose
+#: law proves them. ``count`` is null where it is suppressed; the true count lies from ``low`` to
 #: ``high`` (null: open); ``law`` is the law's place in `recon_cli.statement.Protection.laws`, null
 #: where the source gave the interval.
 STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), ("law", pl.Int8)])

@@ -45,7 +45,7 @@ def column_letters(number: int) -> str:
     """Return the letters by which spreadsheets name a column.
 
     Args:
-        number: Of the column, from 1.
+        number: Number of the column, from 1.
 
     >>> column_letters(1), column_letters(28)
     ('A', 'AB')

@@ -46,7 +46,7 @@ class Ablated:
 
 
 def leave_out(release: Release, sample: Sample, counts: tuple[int, ...]) -> Ablated:
-    """The sample without counts of these numbers, but for zeros that the others imply."""
+    """The sample without counts of these numbers, except for zeros that the others imply."""
     every = _all_counts(release, sample)
     is_total = pl.col("table") == "N"
     kept = every.filter(is_total | ~pl.col("count").is_in(counts))

@@ -28,7 +28,7 @@ PRINTED_OMITTED = {
     "7": "HHT2, TP65 and a lost one 4.7, 4.4, 3.8, 3.1",
     "6": "HHT2, TP18, TP65 and a lost one 3.2, 2.3",
 }
-#: Table 3: sets of so many columns.
+#: Table 3: sets of this many columns.
 PRINTED_SETS = {1: 4, 2: 10, 3: 8, 4: 2}
 #: Table 5: queries left out in percent, and households in singleton claims; of the country median.
 PRINTED_ABLATIONS = {

@@ -40,7 +40,7 @@ class Amount:
 
 
 def measure_samples(blocks: int) -> dict[str, Any]:
-    """So many blocks of each size, in both modes."""
+    """This many blocks of each size, in both modes."""
     nation = make_nation(PEOPLE, SEED)
     result: dict[str, Any] = {}
     for mode, described in _modes().items():

@@ -98,7 +98,7 @@ def draw_blocks(
     *,
     by_state: bool = False,
 ) -> Sample:
-    """So many blocks of a size, or of the median one, and what is published of them.
+    """This many blocks of a size, or of the median one, and what is published of them.
 
     Args:
         by_state: As many of each state, of its own median.

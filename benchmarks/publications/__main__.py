@@ -35,7 +35,7 @@ class Outcome:
 
 
 def drawn(number: int, seed: int) -> list[Drawn]:
-    """Return so many files, the archetypes in turn, each with a seed of its own."""
+    """Return this many files, the archetypes in turn, each with a seed of its own."""
     names = list(ARCHETYPES)
     return [
         draw(ARCHETYPES[names[at % len(names)]], seed + at // len(names)) for at in range(number)

@@ -101,7 +101,7 @@ def _lost(
     places: dict[str, Condition],
     found: dict[CellName, _Wanted],
 ) -> list[Printed]:
-    """Return the printed counts that no cell has, but for those of hidden sheets."""
+    """Return the printed counts that no cell has, except for those of hidden sheets."""
     read = {
         truth.key(both(places[geoid], found[cell].condition))
         for geoid, cells in reading.counts.items()

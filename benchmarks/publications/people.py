@@ -162,7 +162,7 @@ class World:
 def populate(
     rng: np.random.Generator, dimensions: Sequence[Dimension], people: float, uneven: float = 1.0
 ) -> World:
-    """Return a world of about so many people, in which categories are related as if by chance."""
+    """Return a world of about this many people, in which categories are related as if by chance."""
     share = np.ones(())
     for dimension in dimensions:
         weights = rng.gamma(dimension.spread, 1.0, dimension.size) + 0.02

@@ -1,7 +1,7 @@
 """Words of the attack against enumeration: ``python -m benchmarks.soundness --releases 2000``.
 
-Makes so many tiny random releases, under every law, with units that are not in the files, with and
-without a list of them, with counts left out, tables that are not there, coarse tables alone and
+Makes this many tiny random releases, under every law, with units that are not in the files, with
+and without a list of them, with counts left out, tables that are not there, coarse tables alone and
 nobody at all. Reconstruction, variability, claims and audit are run on each, and all that they say
 is compared with every population that has the published counts. Ends with 1 if a word is false.
 

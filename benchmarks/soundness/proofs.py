@@ -1,6 +1,6 @@
 """Proofs of tiny random releases: ``python -m benchmarks.soundness.proofs --releases 500``.
 
-Runs ``recon prove`` on so many right releases after the stages that it proves, each asked in a
+Runs ``recon prove`` on this many right releases after the stages that it proves, each asked in a
 random way, and gives every proof to ``reconcheck.py`` in a process of Python alone. Some have a
 feature that no table sees, of which a structural zero speaks. Ends with 1 if a proof is not
 written, or the checker does not accept all of it.

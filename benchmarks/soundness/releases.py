@@ -60,7 +60,7 @@ class TinyRelease:
     """A release, who it is of, and what is published of them.
 
     Attributes:
-        law: Of `NAMES`.
+        law: One of `NAMES`.
         release: The schema.
         records: The truth.
         published: What an attacker has.

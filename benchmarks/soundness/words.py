@@ -105,7 +105,7 @@ class Possible:
         return {}
 
     def by_unit(self, columns: tuple[str, ...]) -> list[Counter[tuple[Any, ...]]]:
-        """Of each world the people by unit and some columns; do not write."""
+        """List for each world the people by unit and some columns; do not write."""
         if columns not in self._by_unit:
             label = labeller(self.release, columns)
             found = self._by_unit[columns] = []
@@ -337,7 +337,7 @@ def _together(
 def _disclosed(
     worlds: list[Counter[tuple[Any, ...]]], unit: str, known: int, columns: int
 ) -> tuple[int, ...]:
-    """Of a unit the people, by `KINDS`, whose group is disclosed whatever world is true.
+    """Find the people of a unit, by `KINDS`, whose group is disclosed whatever world is true.
 
     Args:
         worlds: All that are possible.

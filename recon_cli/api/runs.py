@@ -244,7 +244,7 @@ def protect(
             unless it has a ``study_seed``.
         folder: A work folder that keeps the result and the keys that later tables need; without
             one nothing is kept.
-        seed: Of what is no chance.
+        seed: Seed of what is not secret, such as the solvers' choices.
 
     Raises:
         ConfigError: It is no protection, or does not fit the release.

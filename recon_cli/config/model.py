@@ -161,7 +161,7 @@ class Section(ConfigModel):
     """Base of the sections of stages.
 
     Attributes:
-        example: Of the keys that it needs, as a flag.
+        example: The keys that it needs, as a flag.
     """
 
     example: ClassVar[str] = ""

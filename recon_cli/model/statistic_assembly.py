@@ -24,9 +24,9 @@ class PlaceRows:
 
     Attributes:
         geounit: Row number of the place.
-        number: Place of the text among all of the partition.
-        cells: The histogram cells that it is about.
-        values: Of these, in whole numbers; empty where it is of no values.
+        number: Index of the text among all texts of the partition.
+        cells: The histogram cells of the people whom it summarises.
+        values: The values of these cells, in whole numbers; empty for a share or ratio.
         read: The rows over them.
     """
 

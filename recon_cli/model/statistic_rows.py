@@ -319,7 +319,7 @@ def middle_pairs(
         measured: The value of each histogram cell.
         base: The histogram cells of the statistic.
         ends: What the text proves.
-        definition: Of an even number of people; ``any`` counts as ``middle``.
+        definition: Median of an even number of people; ``any`` counts as ``middle``.
     """
     values = np.unique(measured.values[base])
     if definition in {"low", "high"}:

@@ -87,7 +87,7 @@ class StatisticRows:
             they do, and others may print it besides.
         choices: Rows of which one set holds besides; none for no choice.
         pairs: Pairs of middle values that print so, of which choices are made by `among`.
-        most: So many of them are tried, once some stand for others; if those are all the rows are
+        most: This many of them are tried, once some stand for others; if those are all the rows are
             exact.
         codes: For each histogram cell a number that is the same for cells which the rows of all
             pairs treat alike.

@@ -119,7 +119,7 @@ class PublishedTables:
                         yield _count(key, low, high)
 
     def _texts(self) -> Iterator[str]:
-        """Yield what is printed beside the counts, but for what proves nothing."""
+        """Yield what is printed beside the counts, except for what proves nothing."""
         number = {table.name: at for at, table in enumerate(self.statistics, len(self.tables))}
         rows = self.published.statistics.sort("geoid", "table", "cell")
         levels = self.release.geography.level_names(rows["geoid"])

@@ -98,7 +98,7 @@ class Feature:
 
     @cached_property
     def _picked(self) -> dict[int, int]:
-        """Map each number of options to the mask of the values with so many."""
+        """Map each number of options to the mask of the values with this many."""
         masks: dict[int, int] = {}
         for place, value in enumerate(self.values):
             count = int(value).bit_count()

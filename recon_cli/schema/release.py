@@ -29,7 +29,7 @@ class Release:
         histogram: The columns that define one histogram cell, the grain at which
             reconstructions are compared.
         layouts: Where each source format keeps the tables; read by that source alone.
-        digest: SHA-256 of what the schema says, but for ``attack``: stages that read it say so.
+        digest: SHA-256 of what the schema says, except for ``attack``: stages that read it say so.
         attack: Columns that an attacker links on and gains, if the schema names any.
         structural_zeros: Combinations of values that no record has.
         record: Subject of one record, for texts.

@@ -208,9 +208,9 @@ class StatisticSpec(Spec):
         times: What a share or a ratio is multiplied by: 100 for a percentage, which is the default
             of ``share``, 1000 for a rate.
         values: Value of the feature → its number, where the feature is no range.
-        definition: Of ``median``, for an even number of people: ``middle`` of the two, the ``low``
+        definition: For ``median``, for an even number of people: ``middle`` of the two, the ``low``
             or the ``high`` one, or ``any`` value between them, the default.
-        order: Of ``quantile``: the share of people below it, such as ``1/4``.
+        order: For ``quantile``: the share of people below it, such as ``1/4``.
     """
 
     share: Condition | None = None

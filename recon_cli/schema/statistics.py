@@ -30,11 +30,11 @@ class Statistic:
     Attributes:
         feature: Index of the feature whose values are averaged or compared; None for shares.
         values: For each value of that feature its number.
-        part: Of a share and a ratio: the values of every feature that the numerator counts.
-        base: Of a ratio: those that the denominator counts.
+        part: For a share and a ratio: the values of every feature that the numerator counts.
+        base: For a ratio: those that the denominator counts.
         times: What the quotient is multiplied by: 100 for a percentage.
-        definition: Of a median.
-        order: Of a quantile: the share of people below it.
+        definition: Definition of a median.
+        order: For a quantile: the share of people below it.
     """
 
     kind: Kind

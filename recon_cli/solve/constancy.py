@@ -39,8 +39,8 @@ class TightConstraints:
     Attributes:
         rows: Whether each row is among them.
         variables: Whether each variable is.
-        weights: For each row a weight: the weighted rows and bounds come to 0 at the ends that they
-            are weighted at, so that all of them are there in every solution.
+        weights: A weight for each row. With these, rows and bounds can add up to at most 0, and do
+            in every solution: each row with a weight is met with equality.
     """
 
     rows: BoolArray

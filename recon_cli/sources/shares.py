@@ -21,7 +21,7 @@ from recon_cli.sources.cells import CellIndex
 from recon_cli.statement.printed import Ends, printed_ends
 from recon_cli.statement.protection import Protection
 
-#: Numbers with so many decimals are as a program computed them: none was rounded off.
+#: Numbers with this many decimals are as a program computed them: none was rounded off.
 UNROUNDED: Final = 9
 #: Why a column of quotients of published numbers gives nothing away.
 REPEATED: Final = "the quotient of the published numbers, which proves no more than these"

@@ -86,8 +86,8 @@ def open_source(
         source: The format: ``tidy``, ``sf1-legacy``, ``pl-legacy``, ``dhc-legacy``, or one of
             `FORMATS`.
         paths: Files, or folders of files, together one publication.
-        tables: Of legacy files: the tables to read; default all.
-        mapping: Of `FORMATS`: what the files do not say themselves.
+        tables: For legacy files: the tables to read; default all.
+        mapping: For `FORMATS`: what the files do not say themselves.
         absent: What a cell without a count means; default ``zero`` in tidy files, ``unpublished``
             in all others.
         geounits: The list of all geounits, if there is one: columns ``geoid, level``.

@@ -33,7 +33,7 @@ _WRITTEN: Final = "_code"
 #: The ends of an interval that overrides the law of the table.
 _ENDS: Final = {"low": "least", "high": "most"}
 _EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and cell (a number)"
-#: As many columns of a file are named, and so many characters of a name.
+#: As many columns of a file are named, and this many characters of a name.
 _NAMED: Final = 12
 _SHOWN: Final = 60
 #: Exceptions of polars for damaged bytes; its others would be defects of a query.

@@ -34,7 +34,7 @@ class PerturbationTable:
     Attributes:
         widths: (rows × steps) of each step, in proportion.
         offsets: (rows × steps) what is added to the count.
-        repeated: Counts beyond the last row use the last so many rows in turn.
+        repeated: Counts beyond the last row use the last this many rows in turn.
     """
 
     widths: FloatArray

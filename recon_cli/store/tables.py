@@ -16,7 +16,7 @@ def table_files(
     """Serialise each table twice: file name → content.
 
     Args:
-        decimals: Of the numbers in CSV that are not whole; all if None.
+        decimals: Decimals in CSV of numbers that are not whole; all if None.
 
     >>> list(table_files({"rates": pl.DataFrame({"count": [1]})}))
     ['rates.parquet', 'rates.csv']

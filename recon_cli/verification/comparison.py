@@ -59,12 +59,12 @@ class Verification:
     Attributes:
         cells_compared: Number of published cells, zeros included; unpublished ones are not.
         mismatches: Columns of `MISMATCHES`; level (finest first), geoid, table, cell.
-        cells_within: Of them those in whose place another number, or a mark, is published: the
+        cells_within: Those of them in whose place another number, or a mark, is published: the
             records' count lies within what the law allows.
-        cells_unbounded: Of them those whose law allows any count, so that there is nothing to
+        cells_unbounded: Those of them whose law allows any count, so that there is nothing to
             compare: marks that bound nothing, and noise.
         statistics_compared: Number of printed statistics.
-        other_statistics: Those that the records do not print so.
+        other_statistics: Those that differ when printed from the records.
     """
 
     cells_compared: int

@@ -76,10 +76,10 @@ def compare_statistics(
 
 @dataclass(frozen=True)
 class _Counted:
-    """The people whom a statistic is of, by place.
+    """The people whom a statistic summarises, by place.
 
     Attributes:
-        base: Of how many people.
+        base: Number of people.
         part: How many of these, or of others, it counts.
         values: The values of the people of the base, where it is of numbers.
         number: The number of each value.

@@ -141,7 +141,7 @@ class Total:
         return cls(_sum(rhos), _sum(budgets) if is_pure else None)
 
     def of_people(self, people: int) -> Total:
-        """Return the total for so many people together: ρ grows with their square, ε linearly."""
+        """Return the total for this many people together: ρ grows with their square, ε linearly."""
         return Total(
             None if self.rho is None else people**2 * self.rho,
             None if self.pure is None else people * self.pure,

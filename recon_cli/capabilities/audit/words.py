@@ -10,7 +10,7 @@ def words_without(row: Mapping[str, Any]) -> str:
     """Return what counts alone prove of a count that printed statistics recover; else nothing.
 
     Args:
-        row: Of ``audit/``.
+        row: A row of ``audit/``.
 
     >>> words_without({"least": 3, "greatest": 3, "least_without": 1, "greatest_without": 4})
     ' (by statistics; 1 to 4 by counts alone)'

@@ -14,7 +14,7 @@ from recon_cli.arrays import Float32Array, IntArray
 #: Pairs of records that are compared at a time.
 _SLAB = 4_000_000
 _ROUNDING = 1e-6
-#: A row with entries in more than one column of so many is full.
+#: A row with entries in more than one column of this many is full.
 _FULL = 50
 
 

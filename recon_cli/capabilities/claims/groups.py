@@ -278,7 +278,7 @@ def _numbered(keys: IntArray) -> IntArray:
 
 
 def _subsets(columns: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest integer type with so many bits."""
+    """Return the smallest integer type with this many bits."""
     return np.uint16 if columns <= 16 else np.uint64
 
 

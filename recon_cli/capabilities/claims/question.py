@@ -85,9 +85,9 @@ class VerifiedClaims(ShownBySize):
     Attributes:
         claims: One row a claim: the unit's geoid, ``k`` (how many columns it has), the columns
             (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
-            so many people have these values, with ``at_most`` if asked for; ``singleton`` (exactly
-            one), ``maximal`` (no claim with further columns has the same count), ``trivial`` (one
-            published cell, or a sum of one table's cells; of at most four columns), ``proof``
+            this many people have these values, with ``at_most`` if asked for; ``singleton``
+            (exactly one), ``maximal`` (no claim with further columns has the same count),
+            ``trivial`` (one published cell, or a sum of one table's cells; of at most four columns), ``proof``
             (``propagation``, ``rows``, ``lp``, ``solver``) and ``rests_on``: ``tables``, or
             ``tables and rules``, where it is proven only under structural zeros that are
             assumptions. See `capabilities.claims.surprise.with_surprise` for the chances of
@@ -98,7 +98,7 @@ class VerifiedClaims(ShownBySize):
             proves is claimed alone; ``undecided``: likewise, since the search was stopped) and
             ``seconds``.
         disclosures: One row a unit with people and number of columns ``known``: the least number
-            of people of whom at most so many columns settle another one, by kind of disclosure:
+            of people of whom at most this many columns settle another one, by kind of disclosure:
             ``identity``, ``attribute``, ``inferential``.
     """
 

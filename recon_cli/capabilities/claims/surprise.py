@@ -131,7 +131,7 @@ def subset_of(columns: Sequence[str]) -> pl.Expr:
 
 
 def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
-    """Compute the probability that exactly so many people have some values, each independently.
+    """Compute the probability that exactly this many people have some values, each independently.
 
     The binomial probability C(N, m) pᵐ (1 − p)ᴺ⁻ᵐ: Eq. (guess).
 
@@ -151,7 +151,7 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
 
 
 def probability_of_at_least(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
-    """Compute the probability of at least so many; as `probability_by_guessing`, ``count`` ≥ 1.
+    """Compute the probability of at least this many; as `probability_by_guessing`, ``count`` ≥ 1.
 
     >>> probability_of_at_least(np.array([1.0]), np.array([2.0]), np.array([0.5])).round(6).tolist()
     [0.75]

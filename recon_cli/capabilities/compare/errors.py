@@ -206,7 +206,7 @@ def error_table(
     )
 
 
-#: How many geounits of a level and class of `SIZES` (−1 where nobody lives), of so many true
+#: How many geounits of a level and class of `SIZES` (−1 where nobody lives), of this many true
 #: people, are so far off.
 DEVIATIONS: Final = pl.Schema(
     {

@@ -186,7 +186,7 @@ class Cure:
 
         Args:
             truth: Counts that may be the true ones.
-            base: Of which all counts become multiples.
+            base: Base of which all counts become multiples.
             seed: Decides up or down.
         """
         law = parse_law({"rounded": {"base": base, "how": "random"}})

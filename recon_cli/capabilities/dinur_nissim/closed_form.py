@@ -114,7 +114,7 @@ def any_attacker_gaussian(queries: int, sd: float) -> float:
 
 
 def fano_share(bits: int, information: float) -> float:
-    """Bound the mean share right for so many bits of information: Eq. (fano).
+    """Bound the mean share right for this many bits of information: Eq. (fano).
 
     h₂(1 − f) ≥ 1 − I/n, h₂ the binary entropy.
     """
@@ -142,7 +142,7 @@ def sum_entropy(bits: int) -> float:
 
 
 def normal_queries(bits: int) -> int:
-    """Count the shifts of an m-sequence whose exact sums would carry so many bits, if normal.
+    """Count the shifts of an m-sequence whose exact sums would carry this many bits, if normal.
 
     The least r of Eq. (shifts). Source: JASON (JSR-19-2F), A.5.
 

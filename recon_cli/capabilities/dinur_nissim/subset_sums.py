@@ -107,7 +107,7 @@ def attack(
             see `m_sequence`.
 
     Raises:
-        ValueError: There is no m-sequence of so many bits, or it has fewer shifts than queries.
+        ValueError: There is no m-sequence of this many bits, or it has fewer shifts than queries.
     """
     check_design(design, bits, queries)
     truth = generator(seed, "bits", str(bits)).integers(0, 2, bits)
@@ -205,7 +205,7 @@ def check_design(design: Design, bits: int, queries: int) -> None:
     """Refuse an impossible design.
 
     Raises:
-        ValueError: There is no m-sequence of so many bits, or it has fewer shifts than queries.
+        ValueError: There is no m-sequence of this many bits, or it has fewer shifts than queries.
     """
     if design == "m-sequence" and queries > len(m_sequence(bits)):
         raise ValueError(f"an m-sequence of {bits:,} bits has no {queries:,} different shifts")

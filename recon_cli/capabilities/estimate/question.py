@@ -39,7 +39,7 @@ from recon_cli.errors import SourceError
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release
 
-#: Matrices of so many rows are inverted for every geounit with children.
+#: Matrices of this many rows are inverted for every geounit with children.
 MOST_CELLS: Final = 1_500
 #: Most entries of the histograms of all units together: 1.6 GB.
 MOST_NUMBERS: Final = 200_000_000

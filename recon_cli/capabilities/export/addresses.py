@@ -48,7 +48,7 @@ class CountedFile:
     """A published file, and where its counts are.
 
     Attributes:
-        document: Of a workbook the whole.
+        document: The whole workbook, if it is one.
         counts: A row a count, published or not: ``sheet``, empty where the file has only one;
             ``row`` and ``column``, from 1; ``text``, as it is written, and ``value``, null if that
             is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;

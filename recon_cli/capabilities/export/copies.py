@@ -160,7 +160,7 @@ def export_suppressed(
     Comments and sheets that were not read are left out; other numbers stay.
 
     Args:
-        run: Of files with true counts; they are suppressed, unless `recon protect suppress` did it.
+        run: A run on files with true counts, suppressed here unless `recon protect suppress` did.
         folder: Where the copies are written.
         marking: What stands in place of a count, and the footnote of a workbook's sheets.
         below: Counts under it are sensitive; default as the config, or an earlier run, has it.

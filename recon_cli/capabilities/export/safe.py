@@ -67,7 +67,7 @@ def with_suppressed(run: Run, below: int | None) -> Run:
     """Suppress the counts of a run's own files, unless that was done already.
 
     Args:
-        run: Of files with true counts.
+        run: A run on files with true counts.
         below: Counts under it are sensitive; default as the config, or an earlier run, has it.
 
     Returns:

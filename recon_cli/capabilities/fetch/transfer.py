@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WAITS: Final = (1.0, 2.0, 4.0, 8.0)
 #: Seconds to wait for a connection, and for the next bytes.
 TIMEOUTS: Final = (15.0, 60.0)
-#: So many bytes more than ever before, and the attempts are counted anew.
+#: This many bytes more than ever before, and the attempts are counted anew.
 _PROGRESS: Final = 1 << 20
 #: Bytes that are asked for at once; when the connection breaks as many may be lost.
 _CHUNK: Final = 1 << 13

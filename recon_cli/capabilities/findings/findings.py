@@ -173,7 +173,7 @@ class ClaimFindings:
         whole: Records, at least, that are certain on all columns of claims.
         alone: Those of them that are the only ones of their place with their values.
         by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
-            least, of whom at most so many columns settle another one.
+            least, of whom at most this many columns settle another one.
         surprise: Columns ``k``, ``singletons``, ``p_region``, ``p_all``: for each number of columns
             the claims about exactly one person, and the median chance that guessing gives them.
     """

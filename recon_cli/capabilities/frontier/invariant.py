@@ -21,7 +21,7 @@ from recon_cli.capabilities.measurements.strategy import Measurement, Query, Str
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
-#: Histogram cells that the queries of a level tell apart: matrices of so many rows are inverted.
+#: Histogram cells that the queries of a level tell apart: matrices of this many rows are inverted.
 _MOST_CELLS: Final = 4_096
 #: An eigenvalue of the normal equations below this share of the greatest counts as zero.
 _SINGULAR: Final = 1e-10

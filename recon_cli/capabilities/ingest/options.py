@@ -104,12 +104,12 @@ class Mapping(ConfigModel):
     """What the files do not say themselves.
 
     Attributes:
-        sheet: Of a workbook: the sheets to read, one or a list; default all that are not hidden.
+        sheet: For a workbook: the sheets to read, one or a list; default all that are not hidden.
         header: Numbers of the header rows, from 1.
         place: Header of the column with the geoids.
         parent: Headers of the columns that say what a place is part of, the largest first.
-        place_per_sheet: Of a workbook: each sheet is about one place, which it is called by.
-        above: Of a sheet that is read by its numbers: rows stand in blocks, each below a row that
+        place_per_sheet: For a workbook: each sheet is about one place, which it is called by.
+        above: For a sheet that is read by its numbers: rows stand in blocks, each below a row that
             names their ``place``, or the ``kind`` of people counted there.
         geoids: What stands in that column → its geoid, where places have names and no codes.
         levels: Read only the rows of these levels.
@@ -120,21 +120,21 @@ class Mapping(ConfigModel):
             no rule of `recon check` is kept.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
-        labels: Of a sheet that is read by its numbers: whom its labels count. By where they stand
+        labels: For a sheet that is read by its numbers: whom its labels count. By where they stand
             (``columns``, ``rows``, or the header of a dimension column): label → feature → value,
             several values, or a group of a recode; ``{}`` counts everybody.
-        percentages: Of such a sheet: header of a column of percentages → the counts that they are
+        percentages: For such a sheet: header of a column of percentages → the counts that they are
             the share ``of``, and the ``base`` that they are the share among; where the share is
             withheld and the base is exact, they narrow it.
-        statistics: Of such a sheet: header of a column of means, medians, minima or maxima → the
+        statistics: For such a sheet: header of a column of means, medians, minima or maxima → the
             ``table`` of the schema that it is, and the counts ``of`` whose people it is.
         table: The table that all counts are of.
         tables: Sheet of a workbook, or name of a file, → the table that its counts are of.
         thousands: What is between groups of three digits.
-        parentheses: Of a sheet that is read by its numbers: whether ``(9)`` among its counts is 9
+        parentheses: For a sheet that is read by its numbers: whether ``(9)`` among its counts is 9
             (``numbers``), or stands for what is withheld.
         unpublished: Texts in place of a count that is not published.
-        zeros: Of a sheet that is read by its numbers: texts that stand for nobody.
+        zeros: For a sheet that is read by its numbers: texts that stand for nobody.
     """
 
     sheet: Texts = ()

@@ -34,7 +34,7 @@ _MOST_NAMED: Final = 20
 _FEWEST_MULTIPLES: Final = 4
 #: Odd and even numbers add up by chance too often to tell.
 _LEAST_BASE: Final = 2
-#: One table in so many, as a power of two, adds up by chance; what is proven if not is false.
+#: One table in this many, as a power of two, adds up by chance; what is proven if not is false.
 _CERTAIN_BITS: Final = 3.0
 
 

@@ -93,7 +93,7 @@ def draft(
     """Draft a schema, and the mapping with which it reads files.
 
     Args:
-        name: Of the release.
+        name: Name of the release.
         statistics: Header of a column of means or the like → what is said of it.
         are_kinds: Whether somebody says that all is about one place.
 

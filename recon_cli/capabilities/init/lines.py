@@ -114,7 +114,7 @@ class Lines:
         joined: Names of tables that sums across tables join, once the structure is told.
 
     Args:
-        rows: Of each table the place of each row, by the names that all tables have for it.
+        rows: For each table, the place of each row, by the names that all tables have for it.
     """
 
     def __init__(self, parts: Sequence[Part], rows: Sequence[Sequence[Words]]) -> None:

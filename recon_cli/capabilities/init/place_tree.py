@@ -20,7 +20,7 @@ from recon_cli.sources.read.row_labels import PART_OF
 
 #: Withheld counts of the parts of a place that are hardly all of nobody.
 _FEWEST_WITHHELD = 2
-#: One of so many places beside another has to be told, or nothing is known of their sum.
+#: One in this many places beside another has to be told, or nothing is known of their sum.
 _FEWEST_TOLD = 4
 #: Choices that a question lists.
 _MOST_WAYS = 3
@@ -51,7 +51,7 @@ class Division:
     Attributes:
         whole: What stands for the place; empty for all places of a table together.
         tables: How messages name the tables.
-        parts: Of each table the places that the other does not have.
+        parts: For each table, the places that the other does not have.
     """
 
     whole: str

@@ -26,8 +26,8 @@ class TableDraft:
         features: Feature → its lines of YAML below ``features``.
         recodes: Recode → its form.
         questions: What has to be answered.
-        lengths: Of the geoids of its places; those of all places if empty.
-        title: Of its sheet; may be empty.
+        lengths: Lengths of the geoids of its places; those of all places if empty.
+        title: Title of its sheet; may be empty.
         statistic: What it prints of each cell, in place of a count.
     """
 
@@ -43,7 +43,7 @@ class TableDraft:
     statistic: Mapping[str, object] | None = None
 
 
-#: Texts that are themselves in YAML, but for its words for other things.
+#: Texts that are themselves in YAML, except for its words for other things.
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*( [A-Za-z0-9_]+)*")
 _RESERVED: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 

@@ -138,7 +138,7 @@ def sheet_view(reading: Proposal, name: str) -> SheetView:
     """Show a sheet as it was read.
 
     Args:
-        name: Of the sheet, or of its file.
+        name: Name of the sheet, or of its file.
     """
     grid = reading.grid
     roles = _shown_roles(reading)

@@ -96,7 +96,7 @@ class StatisticColumns:
         scales: The features of numbers.
         features: The names of all features.
         said: What a user says of columns, by their headers.
-        combinations: Of places and values of features, at most.
+        combinations: Most combinations of places and values of features.
     """
 
     def __init__(  # noqa: PLR0917 - what a draft knows

@@ -115,7 +115,7 @@ class Agreement:
         shown: Rows in which it does.
         broken: The first row in which it does not.
         bits: How unlikely it is by chance.
-        definition: Of a median: the only one that agrees everywhere, if enough rows tell.
+        definition: For a median: the only one that agrees everywhere, if enough rows tell.
     """
 
     shown: int
@@ -124,7 +124,7 @@ class Agreement:
     definition: Definition = "any"
 
     def is_strong(self, tried: int) -> bool:
-        """Test whether it is no chance, of so many that were tried."""
+        """Test whether chance is excluded, given how many were tried."""
         is_shown = self.broken is None and self.shown >= STRONG_POSITIONS
         return is_shown and self.bits >= MARGIN_BITS + math.log2(max(1, tried))
 
@@ -133,7 +133,7 @@ def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed], order: str = "
     """Compare a statistic with what the counts of each category allow, row by row.
 
     Args:
-        order: Of a quantile: the share of people below it.
+        order: For a quantile: the share of people below it.
 
     >>> scale = Scale.of("size", ["1", "2", "3"])
     >>> rows = [Observed("1.33", (2, 1, 0)), Observed("2.5", (0, 2, 2)), Observed("2", (1, 1, 1))]
@@ -257,10 +257,10 @@ class SaidStatistic:
 
     Attributes:
         kind: None where its header says it.
-        feature: Of which feature's values; empty where that is told by its numbers.
+        feature: Feature that it summarises; empty where its numbers tell which.
         ends: The least and the greatest value, which are whole.
         of: Header of the counts whose people it is of; empty where its own header says it.
-        order: Of a quantile: the share of people below it; empty where its header says it.
+        order: For a quantile: the share of people below it; empty where its header says it.
     """
 
     kind: Kind | None = None
@@ -322,7 +322,7 @@ class DraftedStatistic:
         feature: The feature whose values it is of.
         values: Category → its number, where the feature is none of numbers.
         of: Header of the counts whose people it is of.
-        order: Of a quantile: the share of people below it.
+        order: For a quantile: the share of people below it.
     """
 
     kind: Kind

@@ -101,7 +101,7 @@ def rounding_base(surveys: Sequence[Survey]) -> int | None:
 
 
 def survey_rows(files: Sequence[pl.DataFrame]) -> tuple[set[str], int | None]:
-    """Of tidy rows: texts in place of counts, and the base that counts look rounded to.
+    """Find in tidy rows the texts in place of counts, and the base that counts look rounded to.
 
     Args:
         files: Each with ``value`` and ``marker``, as `recon_cli.sources.tidy_file` reads

@@ -132,7 +132,7 @@ class Requirements:
 
     Attributes:
         code: (households × links) the group whose members it counts; −1 where there may be none.
-        least: (households × links) at least so many members of the group.
+        least: (households × links) at least this many members of the group.
         most: (households × links) at most, `MANY` where nothing says.
     """
 

@@ -31,7 +31,7 @@ from recon_cli.solve.linear_relaxation import WHOLE, LinearRelaxation, Vertex
 _DRY = 2
 #: Weight of random costs beside records: they only choose among equal vertices.
 _NOISE = 1e-3
-#: Records' random costs as whole numbers: from one to so many.
+#: Records' random costs as whole numbers: from one to this many.
 _STEPS = 10
 #: Deterministic seconds for a solution that lacks many records, and for one that lacks one.
 _MANY, _ONE = 0.5, 1.0

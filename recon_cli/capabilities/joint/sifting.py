@@ -29,7 +29,7 @@ from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex, solve_re
 _TOLERANCE = 1e-7
 #: Variables for each row, and some more, up to which all are held.
 _FEW = 4
-#: Variables that enter at a time: as many as half the rows, and so many more.
+#: Variables that enter at a time: as many as half the rows, and this many more.
 _ENTER = 100
 #: Deterministic seconds to price one coefficient.
 _PRICED = 2e-9

@@ -29,7 +29,7 @@ from recon_cli.model.system import System
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import Ends, EndSearch
 
-#: A record that so many people have in every solution is there without one of them, too.
+#: A record that this many people have in every solution is there without one of them, too.
 ENOUGH = 2
 #: People whose questions are held in memory at a time: a number for each variable.
 _CHUNK = 128
@@ -58,7 +58,7 @@ class RecordEnds:
         return cls(least, least.copy(), most, most.copy())
 
     def at_least(self, people: int) -> IntArray:
-        """Report whether so many people have the record in every solution: 1, 0, −1 if open."""
+        """Report whether this many people have the record in every solution: 1, 0, −1 if open."""
         return np.where(self.least >= people, 1, np.where(self.least_known < people, 0, -1))
 
     def alone(self, people: int) -> IntArray:

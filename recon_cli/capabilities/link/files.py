@@ -28,7 +28,7 @@ KEEP, RANK = "keep", "r_keep"
 #: A file's own random order.
 ORDER = "r"
 FLAGS = (KEEP, RANK, ORDER)
-#: Of so many identifiers at least one is the truth's, or they are others.
+#: Of this many identifiers at least one is the truth's, or they are others.
 _IDS_FOR_ONE = 10
 
 

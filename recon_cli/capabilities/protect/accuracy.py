@@ -72,7 +72,7 @@ ACCURACY: Final = pl.Schema(
     }
 )
 _KEYS: Final = ["level", "table", "size"]
-#: Errors are added up of so many counts at a time, or they would need more than the counts.
+#: Errors are added up of this many counts at a time, or they would need more than the counts.
 _ROWS_AT_ONCE: Final = 500_000
 
 

@@ -19,7 +19,7 @@ from recon_cli.capabilities.tabulate.tabulation import tabulate_weights
 from recon_cli.chance import KeyedChance
 from recon_cli.schema import Release, Table
 
-#: Bits of the halves that record keys are added up in: so many people's stay below 2⁶³.
+#: Bits of the halves that record keys are added up in: this many people's stay below 2⁶³.
 _HALF: Final = np.uint64(32)
 
 

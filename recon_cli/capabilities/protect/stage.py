@@ -101,7 +101,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         """Prepare the shared input of all pieces.
 
         Args:
-            draw: Gives what all chance is drawn from: a secret key, but for study.
+            draw: Gives what all chance is drawn from: a secret key, except for study.
         """
 
     @abstractmethod

@@ -85,7 +85,7 @@ def settle_sums(prover: ScopeProver) -> bool:
 
 
 def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> Refutation | None:
-    """Refute the negation of "at least", or "at most", so many records.
+    """Refute the negation of "at least", or "at most", this many records.
 
     Args:
         prover: It is left as it was.
@@ -141,7 +141,7 @@ def _add_up(prover: ScopeProver, duals: npt.NDArray[np.float64]) -> bool:
 
 @dataclass
 class _Tree:
-    """A refutation by cases: the number of a kind in a unit is at most so many, or more.
+    """A refutation by cases: the number of a kind in a unit is at most this many, or more.
 
     Attributes:
         prover: With the goal among its bounds.

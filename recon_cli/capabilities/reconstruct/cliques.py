@@ -114,7 +114,7 @@ class CliqueForm:
         )
 
     def can_hold(self, units: int) -> bool:
-        """Report whether the tables of so many units fit the limit."""
+        """Report whether the tables of this many units fit the limit."""
         return units * self.width <= _MOST_CELLS
 
     @cached_property

@@ -26,7 +26,7 @@ from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 #: Weights are multiples of its inverse, so fine that rounding to it moves no bound.
 _SCALE = 720_720
 #: How far above the relaxation the least cost is looked for: as far as leaves open but this share
-#: more variables than none above it; and so many times as far where there is nothing.
+#: more variables than none above it; and this many times as far where there is nothing.
 _SHARE, _FURTHER = 16, 4
 #: Seconds for the second engine.
 _CONFIRMATION = 20.0

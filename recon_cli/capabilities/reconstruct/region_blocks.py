@@ -12,7 +12,7 @@ import numpy as np
 
 from recon_cli.arrays import IntArray
 
-#: A neighbourhood is worth a program of its own where the region is so many times as large.
+#: A neighbourhood is worth a program of its own where the region is this many times as large.
 _LESS: Final = 30
 
 

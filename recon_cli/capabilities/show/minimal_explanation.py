@@ -365,7 +365,7 @@ def find_exclusion(facts: Facts, others: Sequence[Masks], claim: Claim) -> Exclu
     Args:
         facts: Facts of the unit alone.
         others: Masks that nobody may be inside of.
-        claim: So many people are elsewhere.
+        claim: This many people are elsewhere.
 
     Returns:
         None where a cell alone does not exclude one of ``others``.

@@ -96,7 +96,7 @@ class RecordKind:
         number: Its number in the list, from 1; 0 where none was reconstructed.
         values: The histogram columns in words, under their headings.
         people: Number of reconstructed people.
-        lower: A lower bound over all solutions: so many of them are certain.
+        lower: A lower bound over all solutions: this many of them are certain.
         upper: An upper bound over all solutions; None where nothing bounds it.
         is_exact: Whether solutions reach both.
         finer: For each finer column the values of this reconstruction, in words.

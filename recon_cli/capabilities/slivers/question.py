@@ -29,7 +29,7 @@ from recon_cli.schema import Level, Release, Table
 from recon_cli.solve.network_flow import Closures
 
 #: A row a sliver: ``geoid``, its first unit; ``units``, all its units; ``areas``, the sum of areas
-#: that it is; ``people``, exactly so many live in it.
+#: that it is; ``people``, exactly this many live in it.
 SLIVERS: Final = pl.Schema(
     [
         ("geoid", pl.String),

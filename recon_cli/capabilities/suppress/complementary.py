@@ -23,7 +23,7 @@ from recon_cli.capabilities.suppress.linked_cells import Neighbourhoods
 from recon_cli.errors import SolverError
 
 #: Units beside the cell's own that may change with them: mostly all of a district. Fewer are tried
-#: where no whole change of so many is found, then more.
+#: where no whole change of this many is found, then more.
 _SIZES: Final = (12, 6, 2, 96, 10_000_000)
 #: Changes that may be looked for to spare one cell.
 _RETRIES: Final = 6

@@ -255,7 +255,7 @@ class Neighbourhoods:
     Attributes:
         unit: Unit of each column; units share no fine cell.
         level: Level of each cell, 0 for the finest.
-        likeness: Of the units, for a change of a cell of each level.
+        likeness: Likeness of the units, for a change of a cell of each level.
     """
 
     unit: IntArray

@@ -37,7 +37,7 @@ def print_statistics(
     Args:
         records: With the unit's geoid and a column for each feature.
         levels: Names of levels; None for all that a table has.
-        decimals: Of all but minima, maxima and modes; halves are rounded up.
+        decimals: Decimals of all but minima, maxima and modes; halves are rounded up.
 
     Returns:
         Columns of `recon_cli.frames.STATISTICS`.
@@ -83,7 +83,7 @@ def _inside(release: Release, masks: Sequence[int]) -> pl.Expr:
 
 
 def _of_values(of: Statistic, values: list[Fraction]) -> Fraction:
-    """Compute a statistic of sorted values; a quantile is the least that so many do not exceed."""
+    """Compute a statistic of sorted values; a quantile is the least that its share is up to."""
     if of.kind == "quantile":
         return values[max(ceil(of.order * len(values)) - 1, 0)]
     if of.kind == "median":
@@ -99,7 +99,7 @@ def _text(of: Statistic, number: Fraction, decimals: int) -> str:
 
 
 def printed_text(value: Fraction, decimals: int, ties: Ties = "half_up") -> str:
-    """Print a number with so many decimals; `printed_ends` of the text contains it.
+    """Print a number with this many decimals; `printed_ends` of the text contains it.
 
     >>> printed_text(Fraction(1, 8), 2), printed_text(Fraction(1, 8), 2, "half_even")
     ('0.13', '0.12')

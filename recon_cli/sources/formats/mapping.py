@@ -52,7 +52,7 @@ class FileMapping:
     """The keys of ``ingest.mapping``.
 
     Attributes:
-        sheet: Of a workbook: the names of the sheets that are read; all that are not hidden if
+        sheet: For a workbook: the names of the sheets that are read; all that are not hidden if
             empty.
         header: Numbers of the header rows; told by their content if empty.
         place: Header of the column with the geoids.
@@ -67,11 +67,11 @@ class FileMapping:
             out of it gives nothing away.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
-        labels: Of a sheet that is read by its numbers: what its labels count, by where they stand
+        labels: For a sheet that is read by its numbers: what its labels count, by where they stand
             (`columns`, `rows`, or the header of a dimension column): label → feature → values.
-        percentages: Of such a sheet: header of a column of percentages → what they are the share
+        percentages: For such a sheet: header of a column of percentages → what they are the share
             of.
-        statistics: Of such a sheet: header of a column of means, medians or the like → what they
+        statistics: For such a sheet: header of a column of means, medians or the like → what they
             are.
         tables: Sheet, or file where it is none, → the table that its counts are of; further tables
             of a sheet as `table_name` calls them.

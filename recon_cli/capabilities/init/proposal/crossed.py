@@ -35,8 +35,8 @@ class ValueSum:
     Attributes:
         dimension: The column of the dimension.
         count: The column of the numbers that show it.
-        slip: Of one that a number breaks the rows, from 0 in the body, of total and parts there.
-        rivals: Other values that rounded numbers hardly tell from its parts, and no list does.
+        slip: If one number breaks the sum: rows, from 0 in the body, of total and parts there.
+        rivals: Other sets of parts that rounded numbers, and lists, hardly tell from these.
     """
 
     dimension: int

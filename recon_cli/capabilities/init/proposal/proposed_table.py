@@ -28,13 +28,13 @@ class ProposedTable(TableReading):
     Attributes:
         relations: Sums and shares among its columns, and among its rows.
         lattice: Features among the columns of counts.
-        values: Of a long table the sums among the values of its dimensions.
+        values: Sums among the values of the dimensions of a long table.
         questions: What the numbers leave open.
         said_counts: Columns of which somebody says that they count some of the others' people.
         taken_sums: Sums of columns that are taken for what they look like: total, then parts.
         said_apart: Columns of which somebody says that they exclude each other.
         said_sums: Sums that somebody says, of this table or of several.
-        counted_rows: Of a table of kinds the rows, from 0, that count some of the others' people.
+        counted_rows: Rows of a table of kinds, from 0, that count some of the others' people.
         counted_values: What may be values of a long table of which somebody says the same.
         apart_values: What may be values of which somebody says that they exclude each other.
         rows_total: Rows of which somebody says that those beside them add up to them.

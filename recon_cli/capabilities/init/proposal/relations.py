@@ -30,7 +30,7 @@ _MOST_CODES: Final = 3
 _FEWEST_MULTIPLES: Final = 12
 #: Whole numbers up to here may be percentages.
 _HUNDRED: Final = 100
-#: So many rows add up to another by chance where all are rounded.
+#: This many rows add up to another by chance where all are rounded.
 _FEW_ROWS: Final = 3
 #: More rows are read as places without looking for sums among them.
 _MOST_ROWS: Final = 3_000
@@ -58,10 +58,10 @@ class Relation:
     Attributes:
         line: Its place in the grid.
         of: The parts of a sum, in order; part and base of a ratio.
-        per: Of a ratio what it is printed per: 100 of a percentage; 0 of a sum.
-        step: Of a sum how far its parts are from each other; 0 where totals among them are skipped.
+        per: What a ratio is printed per: 100 for a percentage; 0 for a sum.
+        step: Distance between the parts of a sum; 0 where totals among them are skipped.
         is_rounded: Whether it holds within rounding only.
-        rivals: Of a sum other parts that numbers hardly tell from its own.
+        rivals: Other parts that the numbers hardly tell from those of a sum.
     """
 
     axis: Axis

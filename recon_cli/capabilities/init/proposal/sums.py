@@ -233,7 +233,7 @@ class _Search:
     def with_gaps(self, beside: Iterable[Sum]) -> Iterator[Sum]:
         """Yield totals of lines near them, between which others are some of the one before.
 
-        Any of the lines may be parts: so many are tried that chance has to be far.
+        Any of the lines may be parts: with so many tries, a sum must be far from chance.
         """
         if not 4 <= self.count <= _MOST_AROUND:
             return
@@ -503,8 +503,8 @@ class _Search:
         """Count positions, and weigh those that are shown.
 
         A sum that is right by chance takes one of about as many values as its total is large, in
-        steps of the unit: so many bits does a shown position weigh, less what rounding alone would
-        make of it. A position with one part alone shows that two lines are equal, no sum.
+        steps of the unit: a shown position weighs the logarithm of that, less what rounding alone
+        would make of it. A position with one part alone shows that two lines are equal, no sum.
         """
         block = self.block
         room = self._tolerance(run.terms)

@@ -85,7 +85,7 @@ class TableProposer(TableReader):
         self.questions: list[OpenQuestion] = []
 
     def table(self) -> ProposedTable:
-        """Return the table as its numbers propose, but for what is said of it."""
+        """Return the table as its numbers propose, except for what is said of it."""
         self._leave_rows_out()
         self._leave_values(self._values_of_statistics().__contains__)
         self._leave_repeated()
