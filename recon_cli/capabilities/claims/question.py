@@ -87,8 +87,9 @@ class VerifiedClaims(ShownBySize):
             (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
             this many people have these values, with ``at_most`` if asked for; ``singleton``
             (exactly one), ``maximal`` (no claim with further columns has the same count),
-            ``trivial`` (one published cell, or a sum of one table's cells; of at most four columns), ``proof``
-            (``propagation``, ``rows``, ``lp``, ``solver``) and ``rests_on``: ``tables``, or
+            ``trivial`` (one published cell, or a sum of one table's cells; of at most four
+            columns), ``proof`` (``propagation``, ``rows``, ``lp``, ``solver``) and
+            ``rests_on``: ``tables``, or
             ``tables and rules``, where it is proven only under structural zeros that are
             assumptions. See `capabilities.claims.surprise.with_surprise` for the chances of
             guessing.
