@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -28,6 +28,7 @@ from tests.support.populations import (
     random_units,
     with_recodes,
 )
+from tests.support.properties import examples
 
 SEEDS = st.integers(0, 10**6)
 
@@ -122,7 +123,7 @@ def test_the_truth_verifies(name: str) -> None:
     verification.require()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=SEEDS, people=st.integers(0, 25), others=st.integers(0, 25))
 def test_equals_the_loop_for_any_two_populations(seed: int, people: int, others: int) -> None:
     release = random_release(seed)
@@ -135,7 +136,7 @@ def test_equals_the_loop_for_any_two_populations(seed: int, people: int, others:
     assert verification.cells_compared == everything(release, published)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=SEEDS, data=st.data())
 def test_every_changed_count_is_found_and_named(seed: int, data: st.DataObject) -> None:
     release = random_release(seed)
@@ -161,7 +162,7 @@ def test_every_changed_count_is_found_and_named(seed: int, data: st.DataObject) 
         verification.require()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=SEEDS, data=st.data())
 def test_a_count_where_there_is_nobody_is_found(seed: int, data: st.DataObject) -> None:
     release = random_release(seed)
@@ -189,7 +190,7 @@ def _code(release: Release, table: str, cell: int) -> str:
     return release.table_by_name[table].codes[cell - 1]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=SEEDS, data=st.data())
 def test_every_change_to_a_record_is_found(seed: int, data: st.DataObject) -> None:
     release = random_release(seed)
@@ -274,7 +275,7 @@ def _suppress(published: Publication, geoid: str, table: str, cell: int) -> Publ
     )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=SEEDS, data=st.data())
 def test_suppressed_cells_are_not_compared(seed: int, data: st.DataObject) -> None:
     release = random_release(seed)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +17,15 @@ from recon_cli.cli import main
 from recon_cli.page.charts import Scale
 from recon_cli.page.drawing import svg_file
 from tests.support.paths import ROOT
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _computed_once() -> Iterator[None]:
+    """Compute the points of each figure once."""
+    with pytest.MonkeyPatch.context() as patch:
+        for number, figure in FIGURES.items():
+            patch.setitem(FIGURES, number, replace(figure, make=cache(figure.make)))
+        yield
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -16,6 +16,7 @@ from recon_cli.solve import ends, scip
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import tighten_bounds
+from tests.support.properties import draws
 
 SOLVER = GROUNDS.index(Grounds.SOLVER)
 
@@ -44,7 +45,7 @@ def tightened(
     return ledger
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", draws(12, 25))
 def test_ends_of_any_integer_functionals_are_those_of_all_solutions(seed: int) -> None:
     program, solutions = random_program(seed)
     C = np.random.default_rng(seed).integers(-4, 5, size=(5, 6))
@@ -66,7 +67,7 @@ def test_ends_of_any_integer_functionals_are_those_of_all_solutions(seed: int) -
 
 @pytest.mark.parametrize("limit", [0.0, 1e-6, 1e-3])
 def test_an_exhausted_budget_leaves_valid_bounds(limit: float) -> None:
-    for seed in range(10):
+    for seed in draws(5, 10):
         program, solutions = random_program(seed)
         C = np.random.default_rng(seed).integers(-4, 5, size=(4, 6))
         bounds = tightened(program, C, [solutions[0]], Effort(seed, limit))

@@ -330,7 +330,7 @@ class Towns:
     kinds: tuple[Compared, Compared]
 
 
-def check_towns(most: int, *, has_members: bool) -> Towns:
+def check_towns(most: int, *, has_members: bool, step: int = 1) -> Towns:
     """Take every town of 1 to so many households (of `compositions`) as the truth once.
 
     Other towns may have the same counts, too: with households that are not among these.
@@ -338,30 +338,50 @@ def check_towns(most: int, *, has_members: bool) -> Towns:
     Args:
         most: Up to 3: geoids have four digits.
         has_members: Whether people are also published by their households.
+        step: One in so many counts that towns have is asked about.
     """
     every = compositions()
     kinds = [each for n in range(1, most + 1) for each in choices(range(len(every)), n)]
     homes = [(f"S{at:04d}1", every[kind]) for at, chosen in enumerate(kinds) for kind in chosen]
-    places = sorted({place for place, _ in homes})
-    both = published(homes, places=places)
-    every_part = (*both, publish_members(homes, places)) if has_members else both
-    counts = [
-        _by_place(part.counts.with_columns(pl.col("geoid").str.head(5))) for part in every_part
-    ]
-    alike: dict[object, list[str]] = defaultdict(list)
-    for place in places:
-        alike[tuple(frozenset(each[place[:5]].items()) for each in counts)].append(place)
-    answer = ask(*every_part)
+    alike = _alike(homes, has_members=has_members)[::step]
+    homes = _of_places(homes, alike)
+    answer = ask(*_parts(homes, has_members=has_members))
     truth = [_by_place(frame) for frame in records(homes)]
     return Towns(
-        len(places),
+        sum(map(len, alike)),
         len(alike),
-        sum(len(towns) > 1 for towns in alike.values()),
+        sum(len(towns) > 1 for towns in alike),
         (
-            _compared(answer.frames["joint"], truth[0], list(alike.values())),
-            _compared(answer.frames["joint_partner"], truth[1], list(alike.values())),
+            _compared(answer.frames["joint"], truth[0], alike),
+            _compared(answer.frames["joint_partner"], truth[1], alike),
         ),
     )
+
+
+def _parts(homes: list[tuple[str, HOUSEHOLD]], *, has_members: bool) -> tuple[Publication, ...]:
+    """The publications of towns."""
+    places = sorted({place for place, _ in homes})
+    both = published(homes, places=places)
+    return (*both, publish_members(homes, places)) if has_members else both
+
+
+def _alike(homes: list[tuple[str, HOUSEHOLD]], *, has_members: bool) -> list[list[str]]:
+    """The towns with the same counts, for all counts that there are."""
+    counts = [
+        _by_place(part.counts.with_columns(pl.col("geoid").str.head(5)))
+        for part in _parts(homes, has_members=has_members)
+    ]
+    alike: dict[object, list[str]] = defaultdict(list)
+    for place in sorted({place for place, _ in homes}):
+        alike[tuple(frozenset(each[place[:5]].items()) for each in counts)].append(place)
+    return list(alike.values())
+
+
+def _of_places(
+    homes: list[tuple[str, HOUSEHOLD]], alike: list[list[str]]
+) -> list[tuple[str, HOUSEHOLD]]:
+    places = {place for towns in alike for place in towns}
+    return [(place, members) for place, members in homes if place in places]
 
 
 def _compared(
@@ -412,38 +432,39 @@ class ComparedHouseholds:
 
 
 def check_households(
-    most: int, *, has_members: bool, listed: int, every: Sequence[HOUSEHOLD] | None = None
+    most: int,
+    *,
+    has_members: bool,
+    listed: int,
+    every: Sequence[HOUSEHOLD] | None = None,
+    step: int = 1,
 ) -> ComparedHouseholds:
     """Take every town of 1 to so many households as the truth once, and ask who lives with whom.
 
     Args:
         listed: Compositions of a place at most.
         every: Those that towns are made of; default `compositions`.
+        step: One in so many counts that towns have is asked about.
     """
     every = compositions() if every is None else every
     kinds = [each for n in range(1, most + 1) for each in choices(range(len(every)), n)]
     homes = [(f"S{at:04d}1", every[kind]) for at, chosen in enumerate(kinds) for kind in chosen]
-    places = sorted({place for place, _ in homes})
-    published_ = published(homes, places=places)
-    parts = (*published_, publish_members(homes, places)) if has_members else published_
-    counts = [_by_place(part.counts.with_columns(pl.col("geoid").str.head(5))) for part in parts]
-    alike: dict[object, list[str]] = defaultdict(list)
-    for place in places:
-        alike[tuple(frozenset(each[place[:5]].items()) for each in counts)].append(place)
-    answer = ask(*parts, listed=listed)
+    alike = _alike(homes, has_members=has_members)[::step]
+    homes = _of_places(homes, alike)
+    answer = ask(*_parts(homes, has_members=has_members), listed=listed)
     truth = true_households(homes)
     claimed = told_households(answer)
     units = answer.frames["joint_units"]
     unique = set(units.filter(pl.col("is_division_unique")).to_series(0))
-    least = {towns[0]: reduce(and_, (truth[town] for town in towns)) for towns in alike.values()}
+    least = {towns[0]: reduce(and_, (truth[town] for town in towns)) for towns in alike}
     unsound = sum(
         bool(claimed[town] - least[towns[0]])
         or (town in unique and any(truth[town] != truth[other] for other in towns))
-        for towns in alike.values()
+        for towns in alike
         for town in towns
     )
     return ComparedHouseholds(
-        len(places),
+        sum(map(len, alike)),
         len(alike),
         sum(claimed[town].total() for town in least),
         len(unique & set(least)),

@@ -1,15 +1,17 @@
 """Seeded random populations, releases and publications for tests.
 
 Everything here is a pure function of its arguments. `count_by_hand` is the slow, obvious
-definition of a table: a double loop over people and cells that shares no code with the program
-beyond the schema.
+definition of a table: a loop over people and the cells that count them, which shares no code with
+the program beyond the schema.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -154,17 +156,22 @@ def count_by_hand(
     counts: Counter[tuple[str, str, int]] = Counter()
     chosen = list(release.tables if tables is None else tables)
     names = [release.geoid_column, *(feature.name for feature in release.features)]
+    cells = [(table, cell) for table in chosen for cell in table.cells]
+
+    @cache
+    def counting(f: int, at: int) -> set[int]:
+        """Cells that count the value of a feature."""
+        return {number for number, (_, cell) in enumerate(cells) if cell.masks[f] >> at & 1}
+
+    enclosing = cache(lambda level, geoid: release.geography.by_name[level].enclosing(geoid))
     for geoid, *values in records.select(names).iter_rows():
         places = [f.position.get(v, 0) for f, v in zip(release.features, values, strict=True)]
-        for table in chosen:
-            for cell in table.cells:
-                if not all(m >> at & 1 for m, at in zip(cell.masks, places, strict=True)):
-                    continue
-                weight = 1 if cell.tally is None else int(values[cell.tally]).bit_count()
-                for level in table.levels:
-                    place = release.geography.by_name[level].enclosing(geoid)
-                    if place:
-                        counts[place, table.name, cell.number] += weight
+        for number in set.intersection(*itertools.starmap(counting, enumerate(places))):
+            table, cell = cells[number]
+            weight = 1 if cell.tally is None else int(values[cell.tally]).bit_count()
+            for level in table.levels:
+                if place := enclosing(level, geoid):
+                    counts[place, table.name, cell.number] += weight
     return counts
 
 

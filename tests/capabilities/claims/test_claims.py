@@ -134,13 +134,11 @@ def test_claims_and_disclosures_equal_enumeration(seed: int, people: int) -> Non
         assert row["status"] == "complete"
         expected = expected_claims(every, len(result.columns))
         assert claims_of(found, result.columns) == expected
-        alone = tables_alone[unit]
+        alone = [groups_of(release, each, result.columns, unit) for each in tables_alone[unit]]
         for *values, count, is_exact, rests_on in found.select(
             *result.columns, "count", "exact", "rests_on"
         ).iter_rows():
-            sizes = {
-                groups_of(release, each, result.columns, unit)[tuple(values)] for each in alone
-            }
+            sizes = {people[tuple(values)] for people in alone}
             is_proven = sizes == {count} if is_exact else min(sizes) >= count
             assert rests_on == ("tables" if is_proven else "tables and rules")
         maximal = found.filter("maximal").select(result.columns).iter_rows()
@@ -150,7 +148,7 @@ def test_claims_and_disclosures_equal_enumeration(seed: int, people: int) -> Non
             assert least == expected_disclosures(every, known)
 
 
-@examples(25)
+@examples(12)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_claims_of_intervals_hold_and_lack_none_of_a_unit_alone(seed: int, people: int) -> None:
     """Differences of coarse intervals may prove more than the published coarse cells do."""
@@ -167,15 +165,16 @@ def test_claims_of_intervals_hold_and_lack_none_of_a_unit_alone(seed: int, peopl
         found = claims_of(
             result.claims.filter(pl.col(release.geoid_column) == unit), result.columns
         )
+        together = [groups_of(release, each, result.columns, unit) for each in whole]
         for key, (count, is_exact) in found.items():
-            sizes = {groups_of(release, each, result.columns, unit)[key] for each in whole}
+            sizes = {people[key] for people in together}
             assert sizes == {count} if is_exact else min(sizes) >= count
         every = [groups_of(release, each, result.columns, unit) for each in spaces[unit]]
         for key, (count, is_exact) in expected_claims(every, len(result.columns)).items():
             assert found[key] >= (count, is_exact)
 
 
-@examples(25)
+@examples(12)
 @given(seed=SEEDS, people=st.integers(0, 4))
 def test_what_bounds_prove_of_units_that_nothing_bounds_holds(seed: int, people: int) -> None:
     """Solutions with up to two people more than a flag needs are some of all that there are."""
@@ -308,8 +307,9 @@ def random_program(seed: int) -> tuple[IntegerProgram, list[np.ndarray[Any, Any]
         np.zeros(cells, dtype=np.int64),
         np.full(cells, 3, dtype=np.int64),
     )
-    points = map(np.array, itertools.product(range(4), repeat=cells))
-    return program, [x for x in points if program.is_feasible(x)]
+    points = np.array(list(itertools.product(range(4), repeat=cells)))
+    sums = points @ A.T
+    return program, list(points[((sums >= least) & (sums <= A @ truth + width)).all(axis=1)])
 
 
 def all_sets(cells: int) -> np.ndarray[Any, Any]:
@@ -376,7 +376,7 @@ def test_a_share_of_a_group_is_taken_as_it_is_written(share: float, alike: int) 
         assert found.any() == found[groups.subset == 0].any() == inferred
 
 
-@examples(25)
+@examples(12)
 @given(seed=SEEDS, people=st.integers(1, 5))
 def test_absences_and_greatest_sizes_equal_enumeration(seed: int, people: int) -> None:
     release, published = released(seed, people, exact=True)
@@ -417,7 +417,7 @@ def test_absences_and_greatest_sizes_equal_enumeration(seed: int, people: int) -
             assert rests_on == ("tables" if is_empty else "tables and rules")
 
 
-@examples(15)
+@examples(8)
 @example(seed=4304, people=1)  # tables of totals alone
 @given(seed=SEEDS, people=st.integers(1, 4))
 def test_absences_and_greatest_sizes_of_intervals_hold(seed: int, people: int) -> None:

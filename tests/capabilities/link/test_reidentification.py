@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recon_cli.errors import SourceError
 from tests.support.attacks import aged, attack, people, swapped
+from tests.support.properties import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -53,7 +54,7 @@ def test_example_block_reconstruction_is_certain_and_the_modal_guess_never_right
 
 
 def test_example_block_proportional_guess_is_right_one_time_in_twenty() -> None:
-    block, copies = example_block(), 4000
+    block, copies = example_block(), 2000
     town = pl.concat([block] * copies).with_columns(
         pl.Series(
             "geoid_block",
@@ -73,7 +74,7 @@ def keyed(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["geoid_block"], row["sex"], row["agebin"], row["race"], row["hispanic"]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(8)
 @given(seed=SEEDS)
 def test_confirmed_links_are_those_of_a_second_double_loop(seed: int) -> None:
     truth = people(120, seed)
@@ -103,7 +104,7 @@ def test_confirmed_links_are_those_of_a_second_double_loop(seed: int) -> None:
         assert tallied["putative"].sum() == rows.height
 
 
-@settings(max_examples=10, deadline=None)
+@examples(8)
 @given(seed=SEEDS)
 def test_results_do_not_depend_on_the_order_of_rows(seed: int) -> None:
     truth = people(150, seed)

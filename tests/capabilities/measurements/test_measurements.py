@@ -37,6 +37,7 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, load_release, parse_release
 from tests.support.command_line import recon
 from tests.support.populations import random_records, random_units
+from tests.support.properties import draws
 
 CLINIC = load_release("clinic_visits")
 STRATEGY = """
@@ -161,7 +162,7 @@ def test_classes_that_the_measurements_treat_alike(tmp_path: Path) -> None:
 
 def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
     inside = total = 0
-    for seed in range(40):
+    for seed in draws(16, 40):
         release, noisy, counts = published(tmp_path, "1", seed)
         rows = estimate_counts(read_measurements(release, noisy), 80)
         true = rows.join(counts.select("geoid", "table", "cell", "true"),

@@ -39,9 +39,9 @@ def product(folder: Path, seed: int = 1) -> tuple[Path, dict[str, np.ndarray]]:
         levels["County"].append(county)
         for tract in ("01", "02"):
             levels["Tract"].append(county + tract)
-            for group in ("1", "2"):
+            for group in ("1", "2")[: int(tract) % 2 + 1]:
                 levels["Block_Group"].append(county + tract + group)
-                for number in range(3):
+                for number in range(2):
                     geoid = f"{fips}0{tract}000{group}{group}00{number}"
                     code = county + tract + group + geoid
                     levels["Block"].append(code)

@@ -14,22 +14,23 @@ from benchmarks.proofs import (
     with_other_counts,
 )
 from tests.capabilities.prove.certificates import check, program
+from tests.support.properties import draws
 
 
 def test_no_mutated_proof_proves_what_is_false() -> None:
-    outcomes = Counter(outcome(seed) for seed in range(400))
+    outcomes = Counter(outcome(seed) for seed in draws(150, 400))
     assert set(outcomes) <= {"refused", "not proven", "true"}
     assert min(outcomes["refused"], outcomes["not proven"], outcomes["true"]) > 10
 
 
 def test_no_proof_of_other_counts_proves_what_is_false() -> None:
-    outcomes = Counter(outcome(seed, of_tables=True) for seed in range(300))
+    outcomes = Counter(outcome(seed, of_tables=True) for seed in draws(120, 300))
     assert set(outcomes) <= {"refused", "not proven", "true"}
     assert min(outcomes["refused"], outcomes["not proven"], outcomes["true"]) > 10
 
 
 def test_no_mutated_change_is_more_than_the_least() -> None:
-    outcomes = Counter(outcome_of_change(seed) for seed in range(200))
+    outcomes = Counter(outcome_of_change(seed) for seed in draws(70, 200))
     assert set(outcomes) <= {"refused", "not proven", "true"}
     assert min(outcomes["refused"], outcomes["not proven"], outcomes["true"]) > 10
 
@@ -37,7 +38,7 @@ def test_no_mutated_change_is_more_than_the_least() -> None:
 def test_least_changes_are_proven() -> None:
     """Of tiny tables nearly all, against all records that there may be; never more."""
     known = proven = 0
-    for seed in range(150):
+    for seed in draws(150, 150):
         random = np.random.default_rng(seed)
         text = with_other_counts(with_other_counts(program(random)[0], random), random)
         least = least_total(text)

@@ -576,7 +576,7 @@ BOMBS = {
     ),
     "a run of many cells": (
         ("        self.spend(150 * sum(1 + max(0, end[-1] - end[0]) for end in ends))", ""),
-        (ONE + "pattern 0.0-6000000\n", ""),
+        (ONE + "pattern 0.0-3400000\n", ""),
     ),
 }
 

@@ -14,6 +14,7 @@ from benchmarks.printed import make_release, proven
 from recon_cli import reconcheck
 from tests.capabilities.prove.certificates import check
 from tests.support.command_line import recon
+from tests.support.properties import draws
 
 SCHEMA = """
 release: wards
@@ -119,10 +120,9 @@ def test_what_percentages_give_away_is_certified_over_cliques(tmp_path: Path) ->
         check(without, proof)
 
 
-@pytest.mark.parametrize("first", range(0, 12, 4))
-def test_proofs_of_random_releases_are_accepted_and_true(first: int) -> None:
+def test_proofs_of_random_releases_are_accepted_and_true() -> None:
     found = Counter[str]()
-    for seed in range(first, first + 4):
+    for seed in draws(6, 12):
         found.update(proven(make_release(seed)))
     assert not found["false"] + found["not proven"]
     assert found["certified"] + found["shown"] >= 0.97 * found["statements"]

@@ -24,12 +24,13 @@ from recon_cli.proof.tables import PublishedTables
 from tests.capabilities.prove.certificates import check
 from tests.capabilities.reconstruct.test_contradictions import contradicting
 from tests.support.populations import random_release
+from tests.support.properties import draws
 
 
 def test_random_contradictions_are_proven() -> None:
     """Of what `recon reconstruct` refuses nearly all; of what it reconstructs nothing."""
     refused = proven = certified = shown = 0
-    for seed in range(20):
+    for seed in draws(12, 20):
         release = random_release(seed)
         published = contradicting(release, seed, 4, 2)
         plan = make_interval_plan(release, release.tables, published.coverage)
@@ -53,7 +54,7 @@ def test_random_contradictions_are_proven() -> None:
         else:
             text = PublishedTables(release, published, plan.tables).text
             assert contradiction_proof(text, plan.grain, 5.0) is None
-    assert refused >= 10
+    assert refused >= len(draws(12, 20)) // 2
     assert proven >= 0.9 * refused
     assert certified == proven
     assert shown >= 0.5 * proven

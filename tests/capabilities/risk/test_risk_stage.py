@@ -247,7 +247,7 @@ def test_the_uniform_prior_is_of_all_files_and_partitions(config: Path) -> None:
 def test_expected_before_a_release() -> None:
     result = recon(
         *("plan", "risk", "expected", "--rho", "block=2.56*165/4099*3945/4097"),
-        *("--rho", "obg=0.2465", "--prior", "1/2", "--rho-grid", "0.01:1:log"),
+        *("--rho", "obg=0.2465", "--prior", "1/2", "--rho-grid", "0.1:1:log"),
     )
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["0.09923", "one", "level", "0.5", "0.5237", "1.047", "0.5889", "0"] in lines

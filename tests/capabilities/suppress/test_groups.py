@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 import recon_cli as recon
 from recon_cli.capabilities.protect.counts import count_records, tidy_counts
-from recon_cli.capabilities.suppress.groups import groups_of
+from recon_cli.capabilities.suppress import stage, suppression
+from recon_cli.capabilities.suppress.groups import Group, groups_of
 from recon_cli.capabilities.suppress.linked_cells import linked_cells
 from recon_cli.capabilities.suppress.primary import PrimaryRules
 from recon_cli.capabilities.suppress.suppression import (
@@ -23,6 +25,7 @@ from recon_cli.capabilities.suppress.suppression import (
     suppression_protection,
 )
 from recon_cli.errors import SolverError
+from recon_cli.execute import run_items
 from recon_cli.publication import Publication
 from recon_cli.schema import parse_release
 from tests.support.command_line import recon as command
@@ -165,26 +168,29 @@ def test_counts_that_do_not_add_up_are_refused() -> None:
         suppress_counts(SCHOOLS, wrong, OPTIONS)
 
 
-def test_workers_suppress_the_same(tmp_path: Path) -> None:
+def test_workers_suppress_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A nation of three groups: one decides what of the nation goes, two are left to workers."""
-    (tmp_path / "schema.yaml").write_text(
-        SCHEMA.replace("digits: 4", "digits: 6").replace("digits: 3", "digits: 5")
-    )
-    rng = np.random.default_rng(5)
-    number = 9_000
-    geoids = [f"N{at // 20:04}{at % 9 + 1}" for at in range(4_000)]
-    pl.DataFrame(
-        {
-            "geoid_school": rng.choice(geoids, number),
-            "sex": rng.choice(["girls", "boys"], number),
-            "age": rng.choice(["young", "middle", "old"], number),
-        }
-    ).write_csv(tmp_path / "records.csv")
+
+    def in_groups(*given: Any, **named: Any) -> Iterator[Group]:
+        release, truth, primary, _ = given
+        return groups_of(release, truth, primary, 10, **named)
+
+    def counted(*given: Any, **named: Any) -> Any:
+        results = run_items(*given, **named)
+        processes.append(results.workers)
+        return results
+
+    processes: list[int] = []
+    monkeypatch.setattr(suppression, "groups_of", in_groups)
+    monkeypatch.setattr(stage, "run_items", counted)
+    (tmp_path / "schema.yaml").write_text(SCHEMA)
+    people(5, 300, 30).write_csv(tmp_path / "records.csv")
     config = tmp_path / "recon.yaml"
     config.write_text("release: schema.yaml\nwork: work\nsuppress: {records: records.csv}\n")
     found = []
     for workers in ("1", "2"):
         command("protect", "suppress", "-q", "-c", str(config), "--workers", workers, "--force")
         found.append(pl.read_parquet(tmp_path / "work" / "suppressed" / "**" / "*.parquet"))
+    assert processes == [0, 2]
     assert found[0].equals(found[1])
     assert 0 < found[0]["count"].null_count() < found[0].height

@@ -25,6 +25,7 @@ from tests.support.populations import (
     random_units,
     with_recodes,
 )
+from tests.support.properties import examples
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_equals_the_double_loop(name: str, skew: bool) -> None:
     )
 
 
-@settings(max_examples=75, deadline=None)
+@examples(75)
 @given(seed=st.integers(0, 10**6), people=st.integers(0, 40))
 def test_equals_the_double_loop_on_random_releases(seed: int, people: int) -> None:
     release = random_release(seed)
