@@ -19,9 +19,9 @@ from tests.support.command_line import recon
 #: One region, whose histogram is listed, and one whose is not.
 OFFICES = {"stars": SCHOOLS, "rounded": ROUNDED}
 #: Stage → units of its office: claims are found of 16 at a time.
-UNITS = {"solvar": 5, "claims": 17}
-#: The writes after which it is ended.
-WRITES = 3
+UNITS = {"solvar": 3, "claims": 17}
+#: The writes after which it is stopped.
+WRITES = {"solvar": 1, "claims": 3}
 PLACE = "geoid_unit"
 _KILLED = SystemExit(9)
 
@@ -61,13 +61,6 @@ def undisturbed(office: Path, stage: str, tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-@pytest.fixture
-def begun(office: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "office"
-    shutil.copytree(office, folder)
-    return folder
-
-
 def asked(folder: Path, stage: str, *arguments: object, code: int = 0) -> str:
     return recon(stage, "-c", folder / "recon.yaml", "--workers", 1, *arguments, code=code).output
 
@@ -76,21 +69,15 @@ def rows(folder: Path, name: str) -> pl.DataFrame:
     return pl.read_parquet(folder / f"work/{name}/**/*.parquet", hive_partitioning=False)
 
 
-def test_killed_inside_a_region_it_goes_on_and_the_files_are_the_same(
-    begun: Path, undisturbed: Path, stage: str
+def test_killed_or_stopped_inside_a_region_it_goes_on_and_the_files_are_the_same(
+    office: Path, undisturbed: Path, stage: str, tmp_path: Path
 ) -> None:
-    for writes in (1, WRITES):
-        with ended_after(writes, _KILLED):
-            asked(begun, stage, "-q", code=9)
-    asked(begun, stage, "-q")
-    assert killing.snapshot(begun / "work") == killing.snapshot(undisturbed / "work")
-    assert killing.leftovers(begun / "work") == []
-
-
-def test_what_was_decided_when_it_was_stopped_is_published_and_the_rest_undecided(
-    begun: Path, undisturbed: Path, stage: str
-) -> None:
-    with ended_after(WRITES, KeyboardInterrupt()):
+    """What was decided when it was stopped is published, and the rest undecided."""
+    begun = tmp_path / "office"
+    shutil.copytree(office, begun)
+    with ended_after(1, _KILLED):
+        asked(begun, stage, "-q", code=9)
+    with ended_after(WRITES[stage], KeyboardInterrupt()):
         said = asked(begun, stage, code=130)
     units = rows(begun, "solvar" if stage == "solvar" else "claim_units")
     undecided = set(units.filter(status="undecided")[PLACE])
@@ -111,6 +98,7 @@ def test_what_was_decided_when_it_was_stopped_is_published_and_the_rest_undecide
     for folder in ("work/report", "work/private/report"):
         shutil.rmtree(begun / folder)
     assert killing.snapshot(begun / "work") == killing.snapshot(undisturbed / "work")
+    assert killing.leftovers(begun / "work") == []
     assert "up to date" in asked(begun, stage)
 
 
@@ -146,7 +134,7 @@ def claims_stand(begun: Path, undisturbed: Path, undecided: set[str]) -> None:
 def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
     """An exact region: its units' distances come first, then the ends of its histogram cells."""
     begun, undisturbed = tmp_path / "begun", tmp_path / "undisturbed"
-    write(replace(SCHOOLS, units=3), begun)
+    write(replace(SCHOOLS, units=2), begun)
     config = begun / "recon.yaml"
     config.write_text(config.read_text() + "solvar: {mode: exact}\n")
     for stage in ("ingest", "reconstruct"):
@@ -154,11 +142,11 @@ def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
     shutil.copytree(begun, undisturbed)
     asked(undisturbed, "solvar", "-q")
     reached = list[float]()
-    for writes in (2, 5):
+    for writes in (2, 3):
         with ended_after(writes, KeyboardInterrupt()):
             said = asked(begun, "solvar", code=130)
         undecided = set(rows(begun, "solvar").filter(status="undecided")[PLACE])
-        assert f"{3 - len(undecided)} of 3 units decided" in said
+        assert f"{2 - len(undecided)} of 2 units decided" in said
         solvar_stands(begun, undisturbed, undecided)
         reached.append(float(rows(begun, "solvar")["solvar_pct"].to_numpy().sum()))
     assert reached[0] < reached[1], "distances of units that are not done are published"
