@@ -31,6 +31,7 @@ from recon_cli.sources.tabular.workbook import Workbook, open_workbook
 from tests.support.command_line import recon
 from tests.support.office_layouts import judge, mapping_of, write_office
 from tests.support.paths import DATA, ROOT, needs_shared
+from tests.support.properties import draws
 from tests.support.workbooks import WorkbookSheet, workbook_of
 
 OFFICES = ROOT / "fixtures" / "offices"
@@ -52,7 +53,7 @@ def audited(folder: Path, name: str) -> Path:
     if law:
         draft.write_text(draft.read_text().replace("{flagged: may-be-zero}", law))
     recon("ingest", "-c", config)
-    recon("audit", "-c", config, "--set", "audit.region_seconds=1")
+    recon("audit", "-c", config, "--set", "audit.region_seconds=0.2")
     return config
 
 
@@ -85,9 +86,10 @@ def test_a_workbook_read_back_is_the_same_but_for_marks(tmp_path: Path, name: st
         assert found["In words"] in cell.comment.text
         assert "if the counts were published by" in found["What it rests on"]
         assert cell.fill.fgColor.rgb != "00000000"
-    again = path.read_bytes()
-    recon("export", "-c", config, "--to", tmp_path / "marked")
-    assert path.read_bytes() == again
+    if name == "wards":  # the smaller one
+        again = path.read_bytes()
+        recon("export", "-c", config, "--to", tmp_path / "marked")
+        assert path.read_bytes() == again
 
 
 def test_tables_of_text_read_back_are_the_same_but_for_marks(tmp_path: Path) -> None:
@@ -365,7 +367,7 @@ def test_a_merged_cell_is_marked_at_its_first(tmp_path: Path) -> None:
 def test_counts_of_drawn_layouts_are_where_they_were_read(tmp_path: Path) -> None:
     path, again = tmp_path / "office.xlsx", tmp_path / "again.xlsx"
     seen = 0
-    for seed in range(10):
+    for seed in draws(8, 10):
         truth = write_office(path, seed)
         if judge(path, truth).verdict != "right":
             continue
@@ -447,14 +449,18 @@ def _records(path: Path) -> pl.DataFrame:
 
 @needs_shared
 def test_records_of_tracts_with_one_solution_are_the_published_ones(tmp_path: Path) -> None:
-    """Nine real tracts: every published record is certain, and unique where the bureau says so."""
+    """Real tracts: every published record is certain, and unique where the bureau says so."""
+    states = {"al": "01", "ca": "06", "il": "17", "nd": "38", "pa": "42", "tx": "48"}
+    used = [list(states)[number] for number in draws(2, len(states))]
     published = pl.read_parquet(DATA / "published_records.parquet").rename({"nhopi": "nhpi"})
+    is_used = pl.col("geoid_block").str.head(2).is_in([states[state] for state in used])
+    published = published.filter(is_used)
     published.write_parquet(tmp_path / "others.parquet")
-    config = _zero_run(tmp_path, sorted((DATA / "sf1").glob("*.zip")))
+    config = _zero_run(tmp_path, [DATA / "sf1" / f"{state}2010.sf1.zip" for state in used])
     out = tmp_path / "others.xlsx"
     recon("export", "-c", config, "--records", out, "--of", tmp_path / "others.parquet")
     found = _records(out)
-    assert found.height == published.height == 20_969
+    assert found.height == published.height > 2_000
     flags = ("unique_block_sex_agebin", "unique_block_sex_agebin_race_ethnicity")
     ordered = published.sort("geoid_block", maintain_order=True)
     for ours, theirs in zip(
