@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from recon_cli.execute import DaskWorkers, run_items
 from recon_cli.execute.work_items import WorkItem
 from recon_cli.store import Piece, transaction
 from recon_cli.store.files import link, make_folder, write_bytes
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
 from tests.support.shards import modes_beside
 from tests.support.toy_stage import RECIPE, frames
@@ -87,16 +86,13 @@ def test_all_that_commands_write_is_their_owners_alone(tmp_path: Path) -> None:
         f"ingest: {{source: sf1-legacy, paths: [{ROOT}/fixtures/toy2010.sf1.zip]}}\n"
         "reconstruct: {tables: block+tract}\n"
         f"tabulate: {{to: {tmp_path}/made/counts.csv, format: tidy, tables: [P1]}}\n"
-        f"report: {{to: {tmp_path}/made/page.html}}\n"
+        f"report: {{to: {tmp_path}/made/page.html, places: 1}}\n"
     )
     config.chmod(0o600)
-    log = tmp_path / "log.jsonl"
-    subprocess.run(
-        [sys.executable, "-m", "recon_cli", "run", "-c", config, "--log-json", log],
-        cwd=ROOT,
-        check=True,
-        umask=0,
-        capture_output=True,
-    )
+    before = os.umask(0)
+    try:
+        recon("run", "-c", config, "--log-json", tmp_path / "log.jsonl")
+    finally:
+        os.umask(before)
     assert pl.read_csv(tmp_path / "made" / "counts.csv").height
     assert open_to_others(tmp_path) == {}
