@@ -70,13 +70,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of a comparison that nobody disturbed."""
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The config of a comparison that nobody disturbed, in a folder of its own."""
     home = tmp_path_factory.mktemp("whole")
     furnish(home)
+    path = config(home, "w", protections=PROTECTIONS)
     with chdir(home):
-        recon("compare", "-c", config(home, "w", protections=PROTECTIONS), "--workers", "1", "-q")
-    return content(home / "w")
+        recon("compare", "-c", path, "--workers", "1", "-q")
+    return path
 
 
 def config(home: Path, work: str, **compare: object) -> Path:
@@ -160,23 +161,25 @@ def test_an_emptied_block_is_published_as_zeros(home: Path) -> None:
     assert table["unpublished"].to_list() == [0] * 4
 
 
-def test_a_killed_comparison_is_resumed_with_the_same_content(
-    home: Path, whole: dict[str, bytes]
-) -> None:
+def test_a_killed_comparison_is_resumed_with_the_same_content(home: Path, whole: Path) -> None:
+    """Its page stands with the first protection, and fills."""
     killed = config(home, "killed", protections=PROTECTIONS)
     command = [sys.executable, "-m", "recon_cli", "compare", "-c", killed, "-q"]
-    process = subprocess.Popen([*map(str, command), "--workers", "2"])
-    first = home / "killed" / "compare" / "tracts" / "microdata" / "_manifest.json"
+    process = subprocess.Popen([*map(str, command), "--workers", "1"])
+    page = home / "killed" / "comparison" / "comparison.html"
     deadline = time.monotonic() + 120
-    while not first.exists() and process.poll() is None and time.monotonic() < deadline:
+    while not page.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     process.kill()
     process.wait()
-    assert first.exists()
-    before = first.stat().st_mtime_ns
+    assert "<strong>keys</strong>: not done yet" in page.read_text()
+    made = list((home / "killed" / "compare").glob("*/claims/_manifest.json"))
+    assert made
+    before = [manifest.stat().st_mtime_ns for manifest in made]
     recon("compare", "-c", killed, "--workers", "1", "-q")
-    assert first.stat().st_mtime_ns == before
-    assert content(home / "killed") == whole
+    assert [manifest.stat().st_mtime_ns for manifest in made] == before
+    assert "not done yet" not in page.read_text()
+    assert content(home / "killed") == content(whole.parent / "w")
 
 
 def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) -> None:
@@ -191,24 +194,6 @@ def test_a_protection_that_fails_is_named_and_the_others_are_kept(home: Path) ->
     page = (home / "wrong" / "comparison" / "comparison.html").read_text()
     assert "1 of 2 protections are compared here" in page
     assert "<strong>swapped</strong>: failed: " in page
-
-
-def test_the_page_stands_with_the_first_protection_and_fills(
-    home: Path, whole: dict[str, bytes]
-) -> None:
-    path = config(home, "growing", protections=PROTECTIONS)
-    command = [sys.executable, "-m", "recon_cli", "compare", "-c", path, "-q", "--workers", "1"]
-    process = subprocess.Popen([*map(str, command)])
-    page = home / "growing" / "comparison" / "comparison.html"
-    deadline = time.monotonic() + 120
-    while not page.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.kill()
-    process.wait()
-    assert "<strong>keys</strong>: not done yet" in page.read_text()
-    recon("compare", "-c", path, "--workers", "1", "-q")
-    assert "not done yet" not in page.read_text()
-    assert content(home / "growing") == whole
 
 
 @pytest.mark.parametrize(
@@ -247,7 +232,7 @@ def test_a_grid_of_swaps_is_a_protection_for_each_combination(tmp_path: Path) ->
         "release": "sf1_2010",
         "work": str(tmp_path / "grid"),
         "seed": 1,
-        "synth": {"people": 900},
+        "synth": {"people": 400},
         "compare": {
             "protections": {"none": None},
             "swaps": {
@@ -275,19 +260,19 @@ def test_a_grid_of_swaps_is_a_protection_for_each_combination(tmp_path: Path) ->
     assert scores["all"].null_count() == 0
 
 
-def test_status_tells_what_is_to_be_made_and_changes_nothing(home: Path) -> None:
+def test_status_tells_what_is_to_be_made_and_changes_nothing(
+    home: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = config(home, "status", protections={"none": None})
     assert "not run" in recon("status", "-c", path).stdout
     assert not (home / "status").exists()
-    recon("compare", "-c", path, "-q")
-    assert "done" in recon("status", "-c", path).stdout
+    monkeypatch.chdir(whole.parent)
+    assert "done" in recon("status", "-c", whole).stdout
 
 
 @needs_browser
-def test_the_page_fits_a_phone_and_fetches_nothing(home: Path) -> None:
-    path = config(home, "page", protections={"none": None, "tracts": PROTECTIONS["tracts"]})
-    recon("compare", "-c", path, "--workers", "1", "-q")
-    page = home / "page" / "comparison" / "comparison.html"
+def test_the_page_fits_a_phone_and_fetches_nothing(whole: Path) -> None:
+    page = whole.parent / "w" / "comparison" / "comparison.html"
     with chromium() as browser:
         opened = browser.new_page(viewport={"width": 390, "height": 844})
         asked: list[str] = []
@@ -449,7 +434,7 @@ def test_the_order_of_the_studys_table_11_is_kept_in_a_sweep(tmp_path: Path) -> 
         "release": "sf1_2010",
         "work": str(tmp_path / "work"),
         "seed": 1,
-        "synth": {"people": 500},
+        "synth": {"people": 300},
         "compare": {
             "protections": {
                 "none": None,
