@@ -106,19 +106,26 @@ def opened(
 
 
 #: Rows of a table behind these are as those before them.
-_ROWS = 8
+_ROWS = 4
+#: What axe asks of the look of a page, and not of what is in it.
+LOOK = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
 
 
-def accessibility_errors(page: Page) -> list[str]:
+def accessibility_errors(page: Page, rules: tuple[str, ...] = ()) -> list[str]:
     """What axe finds on a page, everything that folds opened: each rule, and the first element.
 
     The first rows of each table stand for all: the time goes into the contrast of each cell.
+
+    Args:
+        page: The page.
+        rules: Those that are tried; default all.
     """
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
     context = f"{{exclude: [['tbody > tr:nth-child(n+{_ROWS + 1})']]}}"
+    only = f", runOnly: {list(rules)}" if rules else ""
     found = page.evaluate(
-        f"axe.run({context}, {{resultTypes: ['violations'], preload: false}})"
+        f"axe.run({context}, {{resultTypes: ['violations'], preload: false{only}}})"
         ".then(found => found.violations.map(each => each.id + ' ' + each.nodes[0].html))"
     )
     return [str(each) for each in found]

@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, FloatRect, Locator
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator
 
 from recon_cli.page.charts import COLOURS
 from tests.support import reported
-from tests.support.browser import Sight, needs_browser, opened
+from tests.support.browser import LOOK, Sight, accessibility_errors, needs_browser, opened
 
 pytestmark = needs_browser
 
+#: A page of a place takes as long as half of the report.
+FEW = ("--set", "report.places=2")
 Scheme = Literal["light", "dark"]
 #: Text on its background, and marks on theirs: WCAG 2.1, level AA.
 _TEXT, _MARK = 4.5, 3.0
@@ -22,13 +24,13 @@ _TEXT, _MARK = 4.5, 3.0
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.getbasetemp()
-    return reported.write_report(reported.attacked(base))
+    return reported.write_report(reported.attacked(base), *FEW)
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.getbasetemp()
-    return reported.write_report(reported.toy(base))
+    return reported.write_report(reported.toy(base), *FEW)
 
 
 def count(sight: Sight, selector: str) -> int:
@@ -110,6 +112,26 @@ def legible(sight: Sight) -> None:
         for name in ("paper", "ink", "soft", "accent", "warn")
     )
     assert all(contrast(ink, paper) >= _TEXT for ink in inks)
+
+
+def test_axe_finds_nothing_on_the_report_and_its_places(browser: Browser, full: Path) -> None:
+    place = next(full.parent.glob("place-*.html"))
+    views: tuple[tuple[int, Scheme, list[tuple[Path, tuple[str, ...]]]], ...] = (
+        (1280, "light", [(full, LOOK)]),
+        (390, "dark", [(full, ()), (place, ())]),
+    )
+    for width, scheme, pages in views:
+        context: BrowserContext = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            bypass_csp=True,
+            offline=True,
+        )
+        for path, rules in pages:
+            page = context.new_page()
+            page.goto(path.resolve().as_uri())
+            assert accessibility_errors(page, rules) == [], (path.name, width, scheme)
+        context.close()
 
 
 def test_marks_stand_out_from_white_and_dark_paper() -> None:
