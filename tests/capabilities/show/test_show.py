@@ -92,7 +92,7 @@ def test_a_unit_with_everything(measured: Path, unique: str) -> None:
     assert "not published" not in shown
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("width", [60, 120])
 def test_no_line_is_wider_than_the_terminal(
     measured: Path, unique: str, mixed: str, width: int
 ) -> None:
@@ -306,21 +306,22 @@ def test_pages_fit_and_ask_for_nothing(
         assert str(page) in said
     with chromium() as browser:
         for name, (_, _, geoid) in pages.items():
-            for width in (1200, 360):
-                with opened(browser, tmp_path / f"{name}.html", width=width) as sight:
-                    assert sight.overflow() <= 0
-                    assert not sight.problems
-                    assert not sight.requests
-                    assert geoid in sight.page.inner_text("h1")
-                    assert "Published tables" in sight.page.inner_text("main")
-        with opened(browser, tmp_path / "block.html", width=360) as sight:
-            link = sight.page.locator("tr[id] a").first
-            number = link.inner_text()
-            bars = sight.page.locator(f"#row-{number} svg.bar:visible")
-            assert bars.count() == 1
-            assert "exactly" in str(bars.first.get_attribute("aria-label"))
-            link.click()
-            assert "At least" in sight.page.inner_text(f"#why-{number}")
+            with opened(browser, tmp_path / f"{name}.html") as sight:
+                assert sight.overflow() <= 0
+                assert geoid in sight.page.inner_text("h1")
+                assert "Published tables" in sight.page.inner_text("main")
+                sight.page.set_viewport_size({"width": 360, "height": 900})
+                assert sight.overflow() <= 0
+                if name == "block":
+                    link = sight.page.locator("tr[id] a").first
+                    number = link.inner_text()
+                    bars = sight.page.locator(f"#row-{number} svg.bar:visible")
+                    assert bars.count() == 1
+                    assert "exactly" in str(bars.first.get_attribute("aria-label"))
+                    link.click()
+                    assert "At least" in sight.page.inner_text(f"#why-{number}")
+                assert not sight.problems
+                assert not sight.requests
 
 
 @needs_shared
