@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli import plurals
 from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.evidence import (
     CERTAIN_BITS,
@@ -249,9 +250,8 @@ class Lines:
                 base = max(part.table.relations.base for part in self.parts)
                 support = support_of(block, np.full(len(every), 2.0 * (base - 1)))
                 if support.broken:
-                    raise SourceError(
-                        f"{flag('sum', str(each))}: numbers break it in {support.broken} rows"
-                    )
+                    where = plurals.counted(support.broken, "row")
+                    raise SourceError(f"{flag('sum', str(each))}: numbers break it in {where}")
                 yield Relation(Axis.COLUMNS, own[0], tuple(own[1:]), replace(support, is_said=True))
 
     def _by_words(self, known: Sequence[Relation], said: Set[int]) -> Iterator[Relation]:

@@ -293,7 +293,8 @@ def _require_known(readings: Sequence[Proposal], choices: Choices, passed: Seque
     _require_sums(tables, choices, places)
     for number in choices.header:
         if not any((reading.grid.rows == number).any() for reading in readings):
-            raise ConfigError(f"--header {number}: there is nothing in this row")
+            last = max(int(reading.grid.rows.max(initial=0)) for reading in readings)
+            raise ConfigError(f"--header {number}: this row is empty; the last with text is {last}")
 
 
 def _has_line(table: ProposedTable, name: str, word: str) -> bool:

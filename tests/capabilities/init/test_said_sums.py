@@ -123,7 +123,7 @@ def test_a_sum_that_numbers_break_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("visits.csv").write_text(STARRED.replace("18,9,9", "19,9,9"))
     text = recon("init", "visits.csv", "--sum", BY_SEX, code=4).stderr
-    assert f"--sum '{BY_SEX}': numbers break it in 1 rows" in text
+    assert f"--sum '{BY_SEX}': numbers break it in 1 row\n" in text
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from recon_cli import plurals
 from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
@@ -48,8 +49,8 @@ def with_said_sums(
             continue
         own = support(total, parts)
         if own.broken:
-            where = "rows" if axis is Axis.COLUMNS else "columns"
-            raise SourceError(f"--sum '{each}': numbers break it in {own.broken} {where}")
+            where = plurals.counted(own.broken, "row" if axis is Axis.COLUMNS else "column")
+            raise SourceError(f"--sum '{each}': numbers break it in {where}")
         told.append(Relation(axis, total, parts, replace(own, is_said=True)))
     if not counted:
         return relations
