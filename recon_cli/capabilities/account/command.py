@@ -40,9 +40,9 @@ def command(
 
     A protection with noise records its privacy loss before anything is drawn: a killed run has
     spent it, and spends no more when it is resumed; --force spends again. Products without an ε,
-    such as rounded or suppressed counts of the same people, are listed too: with them the total
-    has no bound, and the sums are of the noise alone. Runs for study spend nothing. Publications
-    in the work folder that are not in the account are named.
+    such as rounded or suppressed counts of the same people, are listed too: they leave the
+    total unbounded, and the sums cover the noise alone. Runs with a study_seed spend nothing.
+    Publications in the work folder that are not in the account are named.
 
     Example:
       recon account -c register.yaml

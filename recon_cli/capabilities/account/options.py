@@ -33,7 +33,7 @@ class Account(Section):
     """The section ``account``.
 
     Attributes:
-        of: Name of the people; products with the same name are added up.
+        of: A name for these people; products that share it are added up.
         file: File of the account, for all runs on these people; default
             ``private/account.jsonl`` in the work folder.
         limit: Limit of the total privacy loss; a protection that would exceed it is refused

@@ -65,7 +65,7 @@ class KeptAccount:
     """An account in a file.
 
     Attributes:
-        of: Name of the people.
+        of: The name for these people.
     """
 
     path: Path

@@ -28,12 +28,12 @@ class Audit(Section):
 
     Attributes:
         tables: Tables that an attacker uses, as in ``reconstruct``. Default: every table.
-        safety: Required distance between two possible values of a safe count. Default: the
-            distance that its law requires (docs/protected.md).
+        safety: Required distance between two possible values of a safe count. Default: what
+            the rule of its protection requires (docs/protected.md).
         ask: Levels at which every cell is audited, published there or not, such as the units
             into which overlapping areas cut each other.
-        region_seconds: Budget of each region, in deterministic seconds. Districts of a region of
-            more than 50,000 variables (some 2,500 schools) get more in proportion.
+        region_seconds: Budget of each region, in deterministic seconds. With over 50,000 variables
+            (some 2,500 schools), its districts get proportionally more.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -29,8 +29,7 @@ class Capacity(Section):
         tables: Finest levels joined by ``+``, or table names. Default: every table.
         right: Probabilities, above 0.5, with which an attacker may distinguish two records.
         shares: Shares of the records' bits that may be revealed.
-        gain: Largest gain of the decoder over its success without tables, as a share of that
-            success.
+        gain: Largest gain allowed to the decoder, relative to its success without tables.
         sd: Standard deviations of noise to simulate.
         simulated_units: Number of units to simulate.
         seed: Seed of the simulation; default the run's seed.

@@ -1,9 +1,9 @@
 """``cellkey:`` perturbation of counts by cell keys.
 
 Every record has a key; the sum of the keys in a cell selects the offset of its count from a
-p-table, which has maximum entropy for a given maximum and variance, or is read from a file. Exact
-counts (cellkey.counts) have no records: the key of a cell then depends on its place and condition,
-so that the same people get different offsets in different cells. Writes perturbed/ (a tidy
+p-table, which has maximum entropy for a given maximum and variance, or is read from a file. With
+counts instead of records (cellkey.counts), a cell's key depends on its place and condition, so
+that the same people get different offsets in different cells. Writes perturbed/ (a tidy
 publication and its protection.yaml, which recon ingest reads); accuracy, the whole manifest and
 the secret key, which later tables need, are in private/cellkey/.
 

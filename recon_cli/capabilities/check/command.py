@@ -54,9 +54,9 @@ def command(
     """Check the published tables against your rules: kept, broken or undecided.
 
     Runs the stages that the rules need, as `recon run` does. A rule is broken if more violations
-    are proven than it allows, and kept if no more are possible and nothing was left out; what was
-    not looked at, and work unfinished after --seconds, leave rules undecided. Since logs may be
-    published, places and counts are only shown with --show-counts.
+    are proven than it allows, and kept if more are impossible and nothing was left out; anything
+    that was not looked at, or is unfinished after --seconds, leaves rules undecided. Since logs may
+    be published, places and counts are only shown with --show-counts.
 
     Example:
       recon check -c ward.yaml

@@ -316,8 +316,8 @@ class Compare(Section):
 
     Attributes:
         truth: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
-        protections: Name → protection, or a list of several, one after the other; the name is that
-            of its folder in ``compare/``.
+        protections: Name → protection, or a list of several, applied in order; its folder in
+            ``compare/`` has the same name.
         swaps: Further protections: experimental swaps, every combination of some settings.
         sweep: A parameter of some protections, at several values: risk and error as curves.
         tables: The tables that are published; default every table.
@@ -325,7 +325,7 @@ class Compare(Section):
         all_below: Numeric feature → a limit, as in ``{age: 18}``: counts the units whose
             reconstructed people are all below it although the true ones are not.
         risk: Risk measure that the page plots against error first; default ``gain`` if people can
-            be linked, else ``disclosed`` with ``claims``, else ``certain``.
+            be linked, else ``disclosed`` if ``claims`` is set, else ``certain``.
         reconstruct: Options of `recon reconstruct` for each.
         solvar: Options of `recon solvar` for each; skipped if left out.
         claims: Options of `recon claims` for each; skipped if left out.

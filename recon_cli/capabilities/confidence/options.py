@@ -1,8 +1,8 @@
 """``confidence:`` how often each uncertain record appears among sampled solutions.
 
-Writes confidence/, the rows of microdata/ with a confidence for each uncertain record. It is the
-share of sampled solutions that contain the record. They are not drawn uniformly from all
-solutions, so it proves nothing; `recon score` compares it with the truth.
+Writes confidence/, the rows of microdata/ with a confidence for each uncertain record: the share
+of sampled solutions that contain the record. Sampling is not uniform over all solutions, so
+confidence proves nothing; `recon score` compares it with the truth.
 
 Example:
   recon confidence -c al.yaml

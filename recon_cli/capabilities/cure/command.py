@@ -68,12 +68,12 @@ def command(
     """Estimate, from the published tables alone, how to stop counts being recovered.
 
     Where `recon audit` recovers counts, this looks for further counts to withhold, and tries
-    rounding to several bases. It needs no true counts: in place of each star it puts a count that
-    agrees with all published ones, in several ways (--fillings), and tries everything on each.
+    rounding to several bases. It needs no true counts: it fills each star (a withheld count) in
+    agreement with all published counts, in several ways (--fillings), and tries each cure on each.
 
     It is an estimate: the choice of stars, and what rounding leaves, rest on counts that need not
-    be the true ones. What the named stars leave is proven: the published tables are audited without
-    these counts. Whoever has the true counts uses `recon export --suppressed`, or `recon protect`,
+    be the true ones. The effect of the named stars is proven: the published tables are audited
+    without them. Whoever has the true counts uses `recon export --suppressed`, or `recon protect`,
     and audits the result.
 
     Example:

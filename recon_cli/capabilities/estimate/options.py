@@ -2,7 +2,7 @@
 
 Writes estimates/: for every measured count the best linear unbiased estimate from all
 measurements of its tree of geounits, its standard deviation, and an interval that holds the
-true count with the stated probability. Noise proves nothing: the intervals are likely.
+true count with the stated probability. The intervals are likely, not proven.
 
 Example:
   recon estimate -c noisy.yaml

@@ -82,9 +82,9 @@ def command(
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
     unit provably has one solution. It marks each record that is unique on the attacker's keys,
-    certain, in a place with too few people, or of a category with too few. The rules of `recon
-    check` define too few, and supply the national totals. With --of, the records are those
-    of another file about the same places. The workbook is not for publication.
+    certain, in a place with too few people, or in a category with too few. Those limits, and
+    national totals, come from the rules of `recon check`. With --of, the records are those of
+    another file about the same places. The workbook is not for publication.
 
     Example:
       recon export -c pupils.yaml --to marked

@@ -81,8 +81,8 @@ class Frontier(Section):
             error of one count of each geounit after least squares over levels.
         price: Cost of a unit of ε, in units of weighted mean squared error, for the optimal ε with
             ``laplace`` noise.
-        invariant: Counts that would be exact, to compute the cost of that: the belief of the
-            strongest adversary, and the bits that they add to what noise leaves open.
+        invariant: Counts assumed to be exact, to compute what that costs: the belief of the
+            strongest adversary, and the bits that they reveal of what noise left open.
     """
 
     tables: TableChoice | None = None

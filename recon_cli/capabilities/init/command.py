@@ -79,7 +79,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--count",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column that counts a part of the people. Repeatable.",
+    help="For tables: header of a column that counts some of the people. Repeatable.",
 )
 @click.option(
     "--total",
@@ -92,15 +92,15 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--apart",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column of kinds that exclude each other and have no total, or of "
-    "a column that is one such kind. Repeatable.",
+    help="For tables: header of a column that lists kinds that exclude each other, without a "
+    "total, or that counts one such kind. Repeatable.",
 )
 @click.option(
     "--sum",
     metavar="'TOTAL = A + B'",
     multiple=True,
-    help="For tables: what adds up to a column, row or value, if the file shows too little; `...` "
-    "stands for parts that are not printed. Repeatable.",
+    help="For tables: the parts of a column, row or value, if too little is printed to find them; "
+    "`...` stands for parts that are not printed. Repeatable.",
 )
 @click.option(
     "--where",
@@ -125,7 +125,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--withheld",
     metavar="TEXT",
     multiple=True,
-    help="For tables: a text in place of a count that is not published, by whichever rule. "
+    help="For tables: a text in place of a count that is not published, whatever the rule. "
     "Repeatable.",
 )
 @click.option(
@@ -193,9 +193,9 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     is_flag=True,
     help="For tables: they list every place, so nobody is elsewhere.",
 )
-@click.option("--yes", is_flag=True, help="Accept the reading found where there could be two.")
+@click.option("--yes", is_flag=True, help="Accept the reading found where another is possible.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def command(
     paths: tuple[Path, ...],
     *,

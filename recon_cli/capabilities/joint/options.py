@@ -32,11 +32,11 @@ class Joint(Section):
             of people by properties of their households.
         links: Links between the records of both: ``sf1_2010``, or the path of a .yaml file
             (docs/schema.md).
-        assumptions: Use structural zeros that are assumptions, in both.
-        unit_seconds: Budget of each place, in deterministic seconds, for both releases together,
-            and again for each.
-        compositions: Most combinations of a household and all its members to list for a place, to
-            find the certain ones; 0 skips this. 4000 usually take less than a second.
+        assumptions: Use structural zeros that either schema merely assumes.
+        unit_seconds: Budget of each place, in deterministic seconds: for both releases together,
+            and again for each alone.
+        compositions: Limit on combinations of a household and all its members that are listed for a
+            place, to find the certain ones; 0 skips this. 4000 usually take less than a second.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -1,6 +1,6 @@
 """``link:`` which files are matched, and on which columns.
 
-Within a block records match on exact keys first, then on the binned ones, each at most once. A
+Within a block, records match on exact keys first, then on binned ones; none matches twice. A
 match gives the attacker the source's values; it is confirmed if that person truly has them there.
 Writes links/ (one row per putative match), and the counts that `recon score` makes tables of.
 
@@ -153,10 +153,10 @@ class Link(Section):
         guessers: By name; default MDG (guesses the commonest values) and PRG (in proportion), from
             the HDF, else from the tables.
         attackers: By name: a path; ``path``, ``columns``, ``values`` and ``id`` of a file with
-            other headers and codes; or ``cef``, its exact columns. Default CEF_atkr of that kind,
-            and COMRCL if ``comrcl/`` is in the work folder.
+            other headers and codes; or ``cef``: the CEF's exact columns. Default CEF_atkr
+            (``cef``), and COMRCL if ``comrcl/`` is in the work folder.
         id: Column with a person's identifier.
-        data_defined: Column of the CEF that marks records that can be found; default
+        data_defined: Column of the CEF that marks records that can be linked; default
             ``data_defined`` if there is one.
         exact: Columns of the first pass; default the schema's.
         binned: Columns of the second pass; default the schema's.

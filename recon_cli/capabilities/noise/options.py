@@ -29,8 +29,7 @@ class Noise(MeasuringRecords):
             file.
         geounits: File or folder with the geoids of all units, inhabited or not.
         units: In place of geounits, ``exact``: only units with records are measured, which
-            reveals exactly which units have any. One of units and geounits is needed, except for
-            study.
+            reveals exactly which they are. Either geounits or units is needed, except for study.
         scale: Multiplies every budget of the strategy, as in ``1/8``.
         levels: Levels of the strategy; default all that the release has from its partitions down.
         without: Features that the strategy measures and the release lacks.

@@ -25,15 +25,15 @@ class Reconstruct(Section):
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
         seed: Selects one of several solutions; default the run's seed.
-        assumptions: Use the schema's structural zeros that are assumptions.
+        assumptions: Use structural zeros that the schema merely assumes.
         objective: Kind of solution: ``any``, or a ``likely`` one, under which the published counts
             are likeliest. Default: ``likely`` where the protection makes some solutions likelier
             than others.
-        engine: ``auto``, or the engine that alone solves the program of the 2010 Census study
+        engine: ``auto``, or one engine to solve, by itself, the program of the 2010 Census study
             (NBER WP 31995, Eq. 4.4 and 4.5). If it finds a solution, the proofs are those of
-            ``auto``; if it finds none in time, its units are undecided.
-        within: Value to choose where the tables determine only a group of values: ``lowest``,
-            ``middle`` or ``random``; a named engine chooses by itself.
+            ``auto``; if it runs out of time, the units are undecided.
+        within: Value to take where the tables fix only a group of values: ``lowest``, ``middle`` or
+            ``random``; an engine other than ``auto`` makes its own choice.
         verify: Tabulate the result again and compare before it is published.
     """
 

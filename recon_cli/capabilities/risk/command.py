@@ -77,8 +77,8 @@ def expected(
 
     The target is alone in the cell.
 
-    With a second --rho, also for adversaries who use the level above: with a flat prior on the
-    siblings' count, by the published sampler, knowing the true count above, or knowing the
+    A second --rho adds four adversaries who use the level above: with a flat prior on the
+    siblings' count, with the published sampler, knowing the true count above, and knowing the
     siblings.
 
     Example:
@@ -115,10 +115,10 @@ def release(options: RunOptions, *, force: bool) -> None:
 
 @command.command("kazan-reiter")
 @click.option(
-    "--table", "tables", multiple=True, type=click.Choice(list(TABLES)), help="One.  Repeatable."
+    "--table", "tables", multiple=True, type=click.Choice(list(TABLES)), help="Repeatable."
 )
 @click.option(
-    "--figure", "figures", multiple=True, type=click.Choice(list(FIGURES)), help="One.  Repeatable."
+    "--figure", "figures", multiple=True, type=click.Choice(list(FIGURES)), help="Repeatable."
 )
 @click.option(
     "--to",

@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Compute re-identification rates beside those of guessing, as result tables.
 
-    Writes score/: every rate with its counts, an interval, the guessers' rate and the truth's
-    own beside it, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010
+    Writes score/: every rate with its counts, an interval, and the rates of guessers and of the
+    truth itself, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010
     study. Needs links/ (`recon link`); solvar/ for Table 10.
 
     Example:

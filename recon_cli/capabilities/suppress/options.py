@@ -1,10 +1,10 @@
 """``suppress:`` suppression of small counts, and of those that would reveal them.
 
 Primary cells are counts below a threshold, or counts that few people dominate. Complementary cells
-are added, over all tables and levels of a region, until every primary cell is safe: until other
-records are known that have all the published counts and a different count there. Writes
-suppressed/ (a tidy publication and its protection.yaml, which recon ingest reads); accuracy and
-the whole manifest are in private/suppress/. The choice of cells depends on the counts and the seed.
+are added, over all tables and levels of a region, until every primary cell is safe: other records
+are known that fit all published counts, but not that cell's. Writes suppressed/ (a tidy publication
+and its protection.yaml, which recon ingest reads); accuracy and the whole manifest are in
+private/suppress/. The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml
@@ -35,7 +35,7 @@ class Suppress(ProtectingCounts):
         p_percent: Sensitive if all but the two largest values sum to less than p percent of the
             largest.
         safety: Required distance between two possible values of a sensitive cell; default
-            the value of ``below``, as `recon audit` requires of the publication.
+            the value of ``below``, which `recon audit` also requires.
         region_seconds: Budget of each region, or of each group of a large one, in deterministic
             seconds; when it is used up, more cells than needed are suppressed.
         tables: Tables of the records, as in ``reconstruct``; default every table.

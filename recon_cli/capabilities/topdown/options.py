@@ -53,20 +53,21 @@ class Topdown(MeasuringRecords):
             product agrees with the one before.
         geounits: File or folder with the geoids of all units that people may be placed in.
         units: In place of geounits, ``exact``: people are placed only in units with records,
-            which reveals exactly which units have any. One of units and geounits is needed, except
-            for study.
+            which reveals exactly which they are. Either geounits or units is needed, except for
+            study.
         scale: Multiplies every budget of the strategies, as in ``1/8``.
         levels: Levels, top first; default the last strategy's that the release has, and
             ``nation`` (everyone). If they end above the unit, such as at tracts, nothing below is
             measured, and records have that geounit in place of their unit.
-        geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
-            not a prefix of it, or another one: optimised block groups.
+        geography: A CSV or Parquet file with the unit's geoid and a column for each level whose
+            geoid is not its prefix, such as optimised block groups.
         features: Further features of the records, as in a schema: strategies measure them, tables
             do not count them.
         structural_zeros: Impossible records, as in a schema, which are never made.
         without: Features that a strategy measures and the records lack.
         invariant: Counts that are exact.
-        steps: Most steps of least squares for each geounit; it stops when no entry moves by 0.0005.
+        steps: Limit on steps of least squares for each geounit; they stop when no entry moves by
+            0.0005.
     """
 
     strategies: Annotated[
