@@ -223,8 +223,12 @@ def _between(
         return set()
     found: set[Solution] = set()
     states = 0
+    counted_in = [
+        [(r, row.weights[i]) for r, row in enumerate(rows) if row.weights.get(i)] for i in order
+    ]
+    ending = [[r for r, end in enumerate(last) if end == at] for at in range(len(order))]
 
-    def search(at: int, have: tuple[int, ...], people: tuple[tuple[Record, int], ...]) -> None:
+    def search(at: int, have: list[int], people: tuple[tuple[Record, int], ...]) -> None:
         nonlocal states
         states += 1
         if states > 20 * limit or len(found) > limit:
@@ -232,23 +236,20 @@ def _between(
         if at == len(order):
             found.add(frozenset(people))
             return
-        cell = order[at]
-        weights = [row.weights.get(cell, 0) for row in rows]
-        most = min((row.high - n) // w for row, n, w in zip(rows, have, weights, strict=True) if w)
+        most = min((rows[r].high - have[r]) // weight for r, weight in counted_in[at])
         if most > limit:
             if cap is None:
                 raise TooManyError
             most = cap
         for number in range(most + 1):
-            now = tuple(n + number * w for n, w in zip(have, weights, strict=True))
-            closes = (
-                row.low <= n for row, n, end in zip(rows, now, last, strict=True) if end == at
-            )
-            if all(closes):
-                added = ((domain[cell], number),) if number else ()
+            now = have.copy()
+            for r, weight in counted_in[at]:
+                now[r] += number * weight
+            if all(rows[r].low <= now[r] for r in ending[at]):
+                added = ((domain[order[at]], number),) if number else ()
                 search(at + 1, now, (*people, *added))
 
-    search(0, (0,) * len(rows), ())
+    search(0, [0] * len(rows), ())
     return found
 
 

@@ -8,6 +8,7 @@ the program beyond the schema.
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import yaml
 
 from fixtures import make_fixtures
 from recon_cli.capabilities.tabulate.tabulation import tabulate
@@ -267,12 +267,12 @@ def random_release(seed: int) -> Release:
 
 def nested_release(seed: int) -> Release:
     """As `random_release`, with levels that nest."""
-    return parse_release(random_release_yaml(seed), source=f"random release {seed}")
+    return parse_release(json.dumps(_random_spec(seed)), source=f"random release {seed}")
 
 
 def random_overlap(seed: int) -> Release:
     """As `random_release`, with areas for its levels, and eight atoms in few of each."""
-    spec = yaml.safe_load(random_release_yaml(seed))
+    spec = _random_spec(seed)
     unit, *coarser = [level["level"] for level in spec["geography"]["levels"]]
     rng = np.random.default_rng([seed, 6])
     systems = [*coarser, "square"]
@@ -282,7 +282,7 @@ def random_overlap(seed: int) -> Release:
             family["levels"].append("square")
         if rng.random() < 0.5 and len(family["levels"]) > 2 and unit in family["levels"]:
             family["levels"].remove(unit)
-    release = parse_release(yaml.safe_dump(spec, sort_keys=False), source=f"overlap {seed}")
+    release = parse_release(json.dumps(spec), source=f"overlap {seed}")
     codes = pl.DataFrame(
         {
             unit: [f"x{number}" for number in range(8)],
@@ -299,8 +299,8 @@ def random_overlap(seed: int) -> Release:
     return release.with_membership(Membership("lookup", codes, str(seed)))
 
 
-def random_release_yaml(seed: int) -> str:
-    """The schema text of `random_release`."""
+def _random_spec(seed: int) -> dict[str, Any]:
+    """The schema of `nested_release`."""
     rng = np.random.default_rng([seed, 3])
     kinds = [_KINDS[i] for i in rng.permutation(len(_KINDS))[: rng.integers(1, 4)]]
     features = {name: form for name, form, _, _ in kinds}
@@ -323,7 +323,7 @@ def random_release_yaml(seed: int) -> str:
                 },
             }
         )
-    spec = {
+    return {
         "release": f"random_{seed}",
         "title": "A random release",
         "features": features,
@@ -333,7 +333,6 @@ def random_release_yaml(seed: int) -> str:
         "histogram": list(features),
         "families": families,
     }
-    return yaml.safe_dump(spec, sort_keys=False)
 
 
 #: Name, form, recodes and a universe for each feature that a random release may have.

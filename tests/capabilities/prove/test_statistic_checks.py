@@ -41,20 +41,21 @@ def disagreements(checker: Any, name: str, rule: str) -> list[str]:
     for cell in table.cells[:2]:
         known = {people: printed(name, cell.number, people, rule) for people in populations()}
         texts = {text for of in known.values() for text in of}
+        records = {
+            people: [(n, tuple(values)) for n, values in zip(people, CELLS.tolist(), strict=True)]
+            for people in known
+        }
+        numbers = {people: statistic.numbers(cell.masks, records[people]) for people in known}
         for text in texts:
             said = checker.ends(text, "exact" if is_exact else rule)
             sums, rows = statistic.meaning(cell.masks, said)
             for people, of in known.items():
-                records = [
-                    (n, tuple(values)) for n, values in zip(people, CELLS.tolist(), strict=True)
-                ]
-                numbers = statistic.numbers(cell.masks, records)
-                if any(checker.within(number, said) for number in numbers) != (text in of):
-                    found.append(f"{people} {text} {of}: {numbers}")
+                if any(checker.within(each, said) for each in numbers[people]) != (text in of):
+                    found.append(f"{people} {text} {of}: {numbers[people]}")
                 values = [
                     sum(
                         w * n * checker.holds((masks,), v)
-                        for n, v in records
+                        for n, v in records[people]
                         if n
                         for w, masks in each
                     )

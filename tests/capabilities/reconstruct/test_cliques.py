@@ -28,7 +28,7 @@ from tests.support.populations import publish, random_records, random_release, r
 from tests.support.protecting import protect
 
 many = settings(
-    max_examples=int(os.environ.get("RECON_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "8")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],

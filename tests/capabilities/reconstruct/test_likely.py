@@ -47,7 +47,7 @@ from tests.support.enumeration import Solution, check_claims, is_solution, recor
 
 SEEDS = st.integers(0, 2**32 - 1)
 many = settings(
-    max_examples=int(os.environ.get("RECON_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "8")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],

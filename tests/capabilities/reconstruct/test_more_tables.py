@@ -30,7 +30,7 @@ from tests.support.enumeration import histogram
 
 SEEDS = st.integers(0, 2**32 - 1)
 many = settings(
-    max_examples=int(os.environ.get("RECON_EXAMPLES", "10")),
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "8")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],

@@ -43,7 +43,7 @@ from tests.support.protecting import protect
 
 SEEDS = st.integers(0, 2**32 - 1)
 many = settings(
-    max_examples=int(os.environ.get("RECON_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "8")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],  # a seed does not shrink

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,10 @@ SOURCES = Sources(
 )
 
 
-def attacked(seed: int = 1, count: int = 900) -> tuple[pl.DataFrame, Any, pl.DataFrame]:
+@cache
+def attacked() -> tuple[pl.DataFrame, Any, pl.DataFrame]:
+    """What the tests below look at, and none changes."""
+    seed, count = 1, 900
     truth = people(count, seed)
     hdf = swapped(truth, seed)
     file = truth.select("pik", "geoid_block", "sex", "age").sample(count // 2, seed=2)
@@ -73,6 +77,11 @@ def rates_of(counted: Any, control: Control | None = None, **more: Any) -> pl.Da
     return make_rates(collected(counted, **more), SOURCES, rules, "wp31995")
 
 
+@cache
+def usual_rates() -> pl.DataFrame:
+    return rates_of(attacked()[1])
+
+
 def one(rates: pl.DataFrame, **where: str) -> dict[str, Any]:
     rows = rates.filter(**where)
     assert rows.height == 1, rows
@@ -80,8 +89,8 @@ def one(rates: pl.DataFrame, **where: str) -> dict[str, Any]:
 
 
 def test_rates_are_those_of_the_links() -> None:
-    truth, counted, links = attacked()
-    rates = rates_of(counted)
+    truth, _, links = attacked()
+    rates = usual_rates()
     share = {"table": "table12_all", "source": "rHDF_bt", "against": "CEF_atkr"}
     mine = links.filter(source="rHDF_bt", attacker="CEF_atkr")
     putative = one(rates, **share, block_size="All", rate="putative")
@@ -133,12 +142,12 @@ def test_zero_variability_by_size_is_of_blocks_and_of_people() -> None:
 
 
 def test_an_attackers_file_beside_the_truth() -> None:
-    truth, counted, _ = attacked()
+    truth, _, _ = attacked()
     file = truth.select("pik", "geoid_block").sample(450, seed=2)
     moved = file["geoid_block"].shift(3).fill_null(file["geoid_block"][0])
     there = pl.when(pl.int_range(pl.len()) % 3 == 0).then(moved).otherwise("geoid_block")
     kept = file.with_columns(there.alias("geoid_block")).join(truth, on=["pik", "geoid_block"])
-    rates = rates_of(counted)
+    rates = usual_rates()
     where = {"table": "table03_attackers", "against": "COMRCL", "block_size": "All"}
     matched, held = (one(rates, **where, rate=rate) for rate in ("matched", "held"))
     assert matched["count"] == held["count"] == kept.height
@@ -146,8 +155,8 @@ def test_an_attackers_file_beside_the_truth() -> None:
 
 
 def test_agreement_within_a_year_lies_between_exact_and_binned() -> None:
-    truth, counted, _ = attacked()
-    rates = rates_of(counted)
+    truth, _, _ = attacked()
+    rates = usual_rates()
     where = {"table": "table08_agreement", "against": "CEF", "block_size": "All"}
     exact, near = (
         one(rates, **where, source="rHDF_bt", rate=rate)["count"]
@@ -157,8 +166,8 @@ def test_agreement_within_a_year_lies_between_exact_and_binned() -> None:
 
 
 def test_groups_are_modal_people_in_blocks_of_a_size() -> None:
-    truth, counted, _ = attacked()
-    rates = rates_of(counted)
+    truth, _, _ = attacked()
+    rates = usual_rates()
     here: dict[str, list[tuple[int, bool]]] = {}
     for geoid, race, hispanic in truth.select("geoid_block", "race", "hispanic").iter_rows():
         here.setdefault(geoid, []).append((race, hispanic))
@@ -175,7 +184,7 @@ def test_groups_are_modal_people_in_blocks_of_a_size() -> None:
 
 def test_people_whom_the_truth_does_not_have_there_are_neither_modal_nor_not() -> None:
     _, counted, _ = attacked()
-    rates = rates_of(counted)
+    rates = usual_rates()
     where = {"source": "HDF", "against": "COMRCL", "block_size": "All", "rate": "putative"}
     everybody, modal, nonmodal = (
         one(rates, table=table, **where)["of"]
@@ -203,7 +212,7 @@ def test_zero_solvar_needs_a_proof() -> None:
 
 def test_agreement_and_closed_forms() -> None:
     truth, counted, _ = attacked()
-    rates = rates_of(counted)
+    rates = usual_rates()
     where = {"table": "table08_agreement", "block_size": "All"}
     same = one(rates, **where, source="rHDF_bt", against="HDF", rate="agree_binned")
     assert same["pct"] == 100
@@ -416,8 +425,7 @@ def test_alternatives_have_tables_of_their_own() -> None:
 
 
 def test_sheets() -> None:
-    _, counted, _ = attacked()
-    rates = rates_of(counted)
+    rates = usual_rates()
     words = words_of(load_release("sf1_2010"), is_study=True)
     sheet = lay_out("Title", rates.filter(table="table13_nonmodal"), words)
     text = sheet.markdown()
