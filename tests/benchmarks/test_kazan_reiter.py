@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.kazan_reiter import page
-from recon_cli.capabilities.risk.kazan_reiter import FIGURES, line_chart
+from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES, line_chart
 from recon_cli.cli import main
 from recon_cli.page.charts import Scale
 from recon_cli.page.drawing import svg_file
@@ -21,10 +21,12 @@ from tests.support.paths import ROOT
 
 @pytest.fixture(scope="module", autouse=True)
 def _computed_once() -> Iterator[None]:
-    """Compute the points of each figure once."""
+    """Compute each table and the points of each figure once."""
     with pytest.MonkeyPatch.context() as patch:
         for number, figure in FIGURES.items():
             patch.setitem(FIGURES, number, replace(figure, make=cache(figure.make)))
+        for number, make in TABLES.items():
+            patch.setitem(TABLES, number, cache(make))
         yield
 
 

@@ -16,7 +16,7 @@ release: sf1_2010
 work: work
 seed: 5
 synth:
-  people: 900
+  people: 500
 tabulate:
   records: work/persons
   to: tables.parquet

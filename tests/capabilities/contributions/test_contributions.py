@@ -59,7 +59,7 @@ def by_enumeration(release: Release, published: Publication, whole: tuple[str, .
     return total
 
 
-@examples(15)
+@examples(10)
 @given(seed=SEEDS, people=st.integers(1, 4), kind=st.sampled_from(KINDS))
 def test_what_is_proven_without_a_part_equals_enumeration(
     seed: int, people: int, kind: PartKind

@@ -47,12 +47,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def shown(folder: Path) -> str:
+    """What a run prints."""
+    return recon("run", "-c", folder / "persons.yaml").stdout
+
+
 def read(work: Path, name: str) -> pl.DataFrame:
     return pl.read_parquet(work / name / "**/*.parquet", hive_partitioning=False)
 
 
-def test_certain_records_of_both_are_true(folder: Path) -> None:
-    shown = recon("run", "-c", folder / "persons.yaml").stdout
+def test_certain_records_of_both_are_true(folder: Path, shown: str) -> None:
     assert "by their own tables" in shown
     units = read(folder / "persons", "joint_units")
     for part, made in (("persons", "joint"), ("households", "joint_partner")):
@@ -72,8 +77,7 @@ def test_certain_records_of_both_are_true(folder: Path) -> None:
     assert "up to date" in again
 
 
-def test_households_with_every_member_are_true_ones(folder: Path) -> None:
-    shown = recon("run", "-c", folder / "persons.yaml", "--force").stdout
+def test_households_with_every_member_are_true_ones(folder: Path, shown: str) -> None:
     homes, members, units = (
         read(folder / "persons", f"joint_{name}") for name in ("compositions", "members", "units")
     )

@@ -16,7 +16,7 @@ release: sf1_2010
 work: work
 seed: 3
 synth:
-  people: 700
+  people: 400
 tabulate:
   records: work/persons
   to: tables.parquet
@@ -44,14 +44,14 @@ def rows_of(folder: Path) -> pl.DataFrame:
 
 def test_everybody_is_left_out_once_and_a_second_run_has_nothing_to_do(work: Path) -> None:
     rows = rows_of(work)
-    assert rows["people"].sum() == 700
+    assert rows["people"].sum() == 400
     assert rows["chance"].is_between(0, 1).all()
     # without a record that nobody else has, it cannot be certain
     alone = rows.filter(pl.col("people") == 1)
     assert not alone["certain_without"].any()
     again = recon("leave-one-out", "-c", work / "run.yaml")
     assert "up to date" in again.stdout
-    assert "people left out  700" in again.stdout
+    assert "people left out  400" in again.stdout
     assert "People unlike most of their " in again.stdout
     assert "modal" not in again.stdout
 

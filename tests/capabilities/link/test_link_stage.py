@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,19 @@ def read(work: Path, name: str) -> pl.DataFrame:
     return pl.concat([read_partition(work / name, p) for p in partitions(work / name)])
 
 
-def test_from_files_to_tables(tmp_path: Path) -> None:
-    config = write(tmp_path, town(tmp_path))
-    result = recon("link", "-c", config)
-    assert "COMRCL: elsewhere" in result.output
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A town that was linked, and what that printed."""
+    folder = tmp_path_factory.mktemp("linked")
+    said = recon("link", "-c", write(folder, town(folder)), "--workers", "1").output
+    return folder, said
+
+
+def test_from_files_to_tables(linked: tuple[Path, str], tmp_path: Path) -> None:
+    folder, said = linked
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    config = tmp_path / "recon.yaml"
+    assert "COMRCL: elsewhere" in said
     links = read(tmp_path / "work", "links")
     assert links.columns == [
         "attacker", "source", "pik", "geoid_block", "sex", "age", "agebin", "race", "hispanic",
@@ -105,10 +115,10 @@ def test_from_files_to_tables(tmp_path: Path) -> None:
     assert "up to date" in again.output
 
 
-def test_workers_resume_and_rows(tmp_path: Path) -> None:
-    config = write(tmp_path, town(tmp_path))
-    for work, more in (("a", ["--workers", "1"]), ("b", ["--workers", "2"])):
-        recon("link", "-c", config, "--work", tmp_path / work, *more, "-q")
+def test_workers_resume_and_rows(linked: tuple[Path, str], tmp_path: Path) -> None:
+    config = linked[0] / "recon.yaml"
+    shutil.copytree(linked[0] / "work", tmp_path / "a")
+    recon("link", "-c", config, "--work", tmp_path / "b", "--workers", "2", "-q")
     for folder in ("links", "tallies", "targets", "agreement", "truth"):
         assert read(tmp_path / "a", folder).equals(read(tmp_path / "b", folder))
     assert "up to date" in recon("link", "-c", config, "--work", tmp_path / "a").output
@@ -336,18 +346,17 @@ def test_the_limits_of_agreement_are_of_the_records_that_solvar_measured(tmp_pat
     assert "feasible" in shown
 
 
-def test_passes_of_ones_own(tmp_path: Path) -> None:
+def test_passes_of_ones_own(linked: tuple[Path, str], tmp_path: Path) -> None:
     """The study's two by name make its links; others are counted by pass, in whole places."""
     config = town(tmp_path)
-    recon("link", "-c", write(tmp_path, config), "--work", tmp_path / "usual", "-q")
     exact = {"name": "exact", "same": ["block", "sex", "age"]}
     binned = {"name": "binned", "same": ["block", "sex", "agebin"]}
     config["link"]["passes"] = [exact, binned]
     recon("link", "-c", write(tmp_path, config), "--work", tmp_path / "named", "-q")
-    usual, named = (read(tmp_path / work, "links") for work in ("usual", "named"))
-    assert named.equals(usual)
+    usual, named = linked[0] / "work", tmp_path / "named"
+    assert read(named, "links").equals(read(usual, "links"))
     for folder in ("targets", "agreement", "truth"):
-        assert read(tmp_path / "named", folder).equals(read(tmp_path / "usual", folder))
+        assert read(named, folder).equals(read(usual, folder))
     near = {"name": "near", "same": ["block", "sex"], "within": {"age": 1}}
     nearby = {"name": "nearby", "same": ["block_group", "sex", "age"]}
     config["link"]["passes"] = [exact, nearby, near, binned]

@@ -286,7 +286,7 @@ def test_people_are_modal_and_unique_whatever_the_attacker_believes_of_them() ->
 
 
 def test_modal_people_do_not_depend_on_the_cut_between_block_groups() -> None:
-    truth = people(300, 11, blocks=60)
+    truth = people(300, 11, blocks=30)
     whole, _ = attack(truth)
     block_group = pl.col("geoid_block").str.head(12)
     parts = [

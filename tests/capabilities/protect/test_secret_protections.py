@@ -214,7 +214,8 @@ def test_what_is_for_study_repeats_itself_and_says_so(home: Path, name: str) -> 
     given = ("--set", f"{name}.study_seed=1")
     printed = protect(home, name, *given).stdout
     assert printed.splitlines()[-1] == "  not for publication: chance follows from a study_seed"
-    protect(home, name, *given, "--workers", "2", "--set", "seed=3", work="again")
+    workers = "2" if name == "swap" else "1"  # which others do with, the next test says
+    protect(home, name, *given, "--workers", workers, "--set", "seed=3", work="again")
     assert data(home, name) == data(home, name, "again")
     for folder in PROTECTIONS[name]:
         assert "study_seed" in (home / "work" / folder / NOT_FOR_PUBLICATION).read_text()

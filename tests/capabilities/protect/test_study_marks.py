@@ -31,8 +31,7 @@ PROTECTIONS = {
 }
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+def make_home(tmp_path: Path) -> Path:
     records = random_records(CLINIC, 5, 60, random_units(CLINIC, 5, 4))
     records.write_csv(tmp_path / "patients.csv")
     (tmp_path / "noise.yaml").write_text(NOISE)
@@ -61,10 +60,22 @@ def marked(folder: Path) -> bool:
 
 
 @pytest.fixture
-def study(home: Path) -> Path:
-    """Records that were randomised for study, in `work/randomized`."""
+def home(tmp_path: Path) -> Path:
+    return make_home(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def randomized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = make_home(tmp_path_factory.mktemp("study"))
     run(home, "protect", "randomize", "--set", "randomize.study_seed=1")
     return home
+
+
+@pytest.fixture
+def study(randomized: Path, tmp_path: Path) -> Path:
+    """Records that were randomised for study, in `work/randomized`."""
+    shutil.copytree(randomized, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 def test_a_path_says_that_it_is_for_study(tmp_path: Path) -> None:

@@ -131,12 +131,16 @@ def toy_publication() -> tuple[Release, api.Publication]:
     return release, api.read_published(release, [zip_file], source="sf1-legacy")
 
 
+@pytest.fixture(scope="module")
+def auto(toy_publication: tuple[Release, api.Publication]) -> Reconstruction:
+    return api.reconstruct(*toy_publication, seed=1)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_toy_county_by_each_engine(
-    toy_publication: tuple[Release, api.Publication], engine: Engine
+    toy_publication: tuple[Release, api.Publication], auto: Reconstruction, engine: Engine
 ) -> None:
     release, published = toy_publication
-    auto = api.reconstruct(release, published, seed=1)
     found = api.reconstruct(release, published, seed=1, engine=engine)
     assert api.verify(release, published, found.microdata).ok
     assert found.blocks.select(PROVEN).equals(auto.blocks.select(PROVEN))

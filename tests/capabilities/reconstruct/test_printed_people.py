@@ -24,6 +24,7 @@ from recon_cli.model.system import build_system
 from recon_cli.publication import Publication
 from recon_cli.schema import parse_release
 from recon_cli.statement import Protection, Statement, parse_law
+from tests.support.properties import draws
 
 AGES = "{young: 0, middle: 1, old: 2}"
 SCHEMA = f"""
@@ -206,7 +207,7 @@ TABLES = (
 def test_records_are_among_those_of_enumeration(tables: frozenset[str], is_listed: bool) -> None:
     random = np.random.default_rng(46)
     statuses: Counter[str] = Counter()
-    for _ in range(12):
+    for _ in draws(6, 12):
         tiny = Tiny.draw(random, None, tables)
         published, every = tiny.publication(), tiny.solutions()
         with form(is_listed):
@@ -234,7 +235,7 @@ def test_statistics_that_nobody_prints_contradict_the_counts(
 ) -> None:
     random = np.random.default_rng(45)
     outcomes: Counter[bool] = Counter()
-    for _ in range(4):
+    for _ in draws(2, 4):
         tiny = Tiny.draw(random, None, tables)
         other = Tiny.draw(random, None, tables)
         place = str(random.choice([*tiny.texts]))
@@ -256,7 +257,7 @@ def test_statistics_that_nobody_prints_contradict_the_counts(
 def test_the_likeliest_people_are_those_of_enumeration(tables: frozenset[str]) -> None:
     random = np.random.default_rng(44)
     statuses: Counter[str] = Counter()
-    for _ in range(12):
+    for _ in draws(6, 12):
         tiny = Tiny.draw(random, BASE, tables)
         published, every = tiny.publication(), tiny.solutions()
         with form(is_listed=False):

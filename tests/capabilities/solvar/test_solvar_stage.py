@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -32,12 +33,27 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work
 
 
-def test_tract_equalities_leave_no_more_solutions_than_tract_bounds(tmp_path: Path) -> None:
-    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
-    recon("run", "--until", "reconstruct", *shared)
+@pytest.fixture(scope="module")
+def reconstructed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work folder of the toy county."""
+    work = tmp_path_factory.mktemp("toy")
+    recon("run", "--until", "reconstruct", "-c", ROOT / "configs" / "toy.yaml", "--work", work)
+    return work
+
+
+@pytest.fixture
+def toy(reconstructed: Path, tmp_path: Path) -> tuple[object, ...]:
+    """Options of a run of the toy county, in a work folder of the test's own."""
+    shutil.copytree(reconstructed, tmp_path, dirs_exist_ok=True)
+    return ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
+
+
+def test_tract_equalities_leave_no_more_solutions_than_tract_bounds(
+    toy: tuple[object, ...], tmp_path: Path
+) -> None:
     modes = {}
     for mode in ("relaxed", "exact"):
-        recon("solvar", "--mode", mode, *shared)
+        recon("solvar", "--mode", mode, *toy)
         modes[mode] = read(tmp_path / "solvar").sort("geoid_block")
     relaxed, exact = modes["relaxed"], modes["exact"]
     assert set(exact["status"]) == {"proven"}
@@ -99,16 +115,14 @@ def test_what_the_budget_does_not_prove_is_an_interval(clinic: Path) -> None:
 
 
 def test_a_disagreement_is_loud_and_keeps_the_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def disagree(*_: object) -> None:
         raise DisagreementError("the engines differ", json.dumps({"lower": [0]}))
 
     monkeypatch.setattr(batch, "reach_in_blocks", lambda *_, **__: None)  # leaves all to engines
     monkeypatch.setattr(ends, "confirm_infeasible", disagree)
-    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
-    recon("run", *shared, "--until", "reconstruct")
-    message = recon("solvar", *shared, code=8).output
+    message = recon("solvar", *toy, code=8).output
     assert "the engines differ" in message
     assert "tract" in message
     (kept,) = (tmp_path / "disagreements").glob("*.json")
@@ -118,17 +132,15 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
 
 
 def test_a_second_engine_without_time_bounds_and_proves_no_zero(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
-    recon("run", *shared, "--until", "reconstruct")
-    recon("solvar", *shared)
+    recon("solvar", *toy)
     confirmed = read(tmp_path / "solvar").sort("geoid_block")
     certain = read(tmp_path / "intervals")
     monkeypatch.setattr(batch, "reach_in_blocks", lambda *_, **__: None)  # leaves all to engines
     monkeypatch.setattr(batch, "CONFIRMATION", 0.0)
     monkeypatch.setattr(ends, "_CONFIRMATION", 0.0)
-    recon("solvar", *shared, "--force")
+    recon("solvar", *toy, "--force")
     bounded = read(tmp_path / "solvar").sort("geoid_block")
     by_solver = bounded.filter(pl.col("method") == "solver")
     assert by_solver.height > 0
