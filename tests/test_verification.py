@@ -222,12 +222,20 @@ def _changed(
     return records.with_columns(pl.Series(column, series, records.schema[column]))
 
 
-@pytest.mark.parametrize("row", range(0, 40, 11))
-@pytest.mark.parametrize("how", ["block", "sex", "age", "race", "hispanic", "drop", "duplicate"])
-def test_no_change_to_a_census_record_goes_unseen(sf1: Release, row: int, how: str) -> None:
+@pytest.fixture(scope="module")
+def census(sf1: Release) -> tuple[list[str], pl.DataFrame, Publication]:
+    """Blocks, their people, and what is published of them."""
     units = random_units(sf1, 8, 10)
     records = random_records(sf1, 8, 40, units)
-    published = publish(sf1, records, units)
+    return units, records, publish(sf1, records, units)
+
+
+@pytest.mark.parametrize("row", range(0, 40, 11))
+@pytest.mark.parametrize("how", ["block", "sex", "age", "race", "hispanic", "drop", "duplicate"])
+def test_no_change_to_a_census_record_goes_unseen(
+    sf1: Release, census: tuple[list[str], pl.DataFrame, Publication], row: int, how: str
+) -> None:
+    units, records, published = census
     person = records.row(row, named=True)
     rest = pl.concat([records[:row], records[row + 1 :]])
     race = 1 + (person["race"] % 63)

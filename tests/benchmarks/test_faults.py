@@ -53,7 +53,7 @@ def test_what_becomes_of_a_fault(tree: Path, fault: Fault, tests: list[str], cam
 
 def test_tests_that_do_not_end_are_endless(tree: Path, fault: Fault) -> None:
     tests = ["test_small.py::test_that_goes_on"]
-    assert outcome(tree, fault, tests, limit=2) == "endless"
+    assert outcome(tree, fault, tests, limit=1) == "endless"
 
 
 def test_quick_tests_come_first_and_those_of_the_folder() -> None:

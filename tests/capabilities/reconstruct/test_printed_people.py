@@ -115,7 +115,13 @@ class Tiny:
     base: int | None
 
     @classmethod
-    def draw(cls, random: np.random.Generator, base: int | None, tables: frozenset[str]) -> Tiny:
+    def draw(
+        cls,
+        random: np.random.Generator,
+        base: int | None,
+        tables: frozenset[str],
+        share: float = 0.6,
+    ) -> Tiny:
         wards = [
             tuple(KINDS[at] for at in sorted(random.integers(len(KINDS), size=n))) for n in (2, 3)
         ]
@@ -131,7 +137,7 @@ class Tiny:
             place: {
                 key: text
                 for key, text in texts_of(len(of))[of].items()
-                if key[0] in tables and random.random() < 0.6
+                if key[0] in tables and random.random() < share
             }
             for place, of in people.items()
         }
@@ -233,11 +239,11 @@ def test_records_are_among_those_of_enumeration(tables: frozenset[str], is_liste
 def test_statistics_that_nobody_prints_contradict_the_counts(
     tables: frozenset[str], is_listed: bool
 ) -> None:
-    random = np.random.default_rng(45)
+    random = np.random.default_rng(57)
     outcomes: Counter[bool] = Counter()
     for _ in draws(2, 4):
-        tiny = Tiny.draw(random, None, tables)
-        other = Tiny.draw(random, None, tables)
+        tiny = Tiny.draw(random, None, tables, share=0.4)
+        other = Tiny.draw(random, None, tables, share=0.4)
         place = str(random.choice([*tiny.texts]))
         mixed = replace(tiny, texts={**tiny.texts, place: other.texts[place]})
         every = mixed.solutions()

@@ -36,7 +36,7 @@ def test_a_statistic_is_a_part_that_can_be_left_out() -> None:
 def test_claims_and_contributions_rest_on_statistics_from_files(tmp_path: Path) -> None:
     few = "contributions: {unit_seconds: 0.02}\n"  # SCIP uses up any number
     write_release(tmp_path, "reconstruct:\nclaims: {absent: true}\nsolvar:\n" + few)
-    recon("run", "-c", tmp_path / "run.yaml", "-q")
+    recon("run", "-c", tmp_path / "run.yaml", "-q", "--workers", "1")
     claims = pl.read_parquet(tmp_path / "work/claims/**/*.parquet", hive_partitioning=False)
     told = claims.filter(pl.col("k") == 2, exact=True, hiv=True)
     assert dict(told.select("sex", "count").iter_rows()) == {"female": 3, "male": 1}
