@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,8 +25,7 @@ from tests.support.populations import random_records, random_units
 CLINIC = load_release("clinic_visits")
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+def make_home(tmp_path: Path) -> Path:
     units = [*random_units(CLINIC, 5, 3), *random_units(CLINIC, 6, 3)]
     random_records(CLINIC, 5, 90, units).write_csv(tmp_path / "patients.csv")
     (tmp_path / "noise.yaml").write_text(STRATEGY)
@@ -36,6 +36,25 @@ def home(tmp_path: Path) -> Path:
         "randomize: {records: patients.csv, responses: {insurance: {epsilon: 1}}}\n"
         "round: {records: patients.csv}\n"
     )
+    return tmp_path
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return make_home(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = make_home(tmp_path_factory.mktemp("drawn"))
+    protect(home, "noise")
+    return home
+
+
+@pytest.fixture
+def noisy(drawn: Path, tmp_path: Path) -> Path:
+    """A folder where noise was drawn once."""
+    shutil.copytree(drawn, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -146,17 +165,16 @@ def test_two_products_of_the_censuss_settings_have_one_epsilon(
     assert "products 1 ρ 7.51843 1 person ε 32.80 at δ 1e-10" in told(tmp_path)
 
 
-def test_nothing_is_drawn_above_the_limit(home: Path) -> None:
-    protect(home, "noise")
-    rho = float(sum(Fraction(each["budget"]) for each in products(home)[0]["spends"]))
+def test_nothing_is_drawn_above_the_limit(noisy: Path) -> None:
+    rho = float(sum(Fraction(each["budget"]) for each in products(noisy)[0]["spends"]))
     limit = f"account.limit={{rho: {1.5 * rho}}}"
-    refused = protect(home, "noise", "--set", limit, "--work", home / "other", code=12)
+    refused = protect(noisy, "noise", "--set", limit, "--work", noisy / "other", code=12)
     assert "above the limit" in refused.stderr
     assert "nothing was drawn" in refused.stderr
-    assert len(products(home)) == 1
-    assert not list((home / "other").rglob("*.parquet"))
-    protect(home, "noise", "--set", f"account.limit={{rho: {2 * rho + 1e-6}}}", "--force")
-    assert len(products(home)) == 2
+    assert len(products(noisy)) == 1
+    assert not list((noisy / "other").rglob("*.parquet"))
+    protect(noisy, "noise", "--set", f"account.limit={{rho: {2 * rho + 1e-6}}}", "--force")
+    assert len(products(noisy)) == 2
 
 
 def test_what_has_no_epsilon_is_above_any_limit_and_named(home: Path) -> None:
@@ -188,26 +206,24 @@ def test_sums_beside_what_has_no_epsilon_are_of_noise_alone(home: Path) -> None:
     assert said.index("no ρ and no ε") < said.index("noise alone") < said.index(" at δ ")
 
 
-def test_what_was_published_outside_the_account_is_named(home: Path) -> None:
-    protect(home, "noise")
-    assert "not counted" not in told(home)
-    away = ("--set", f"account.file={home}/elsewhere.jsonl")
-    protect(home, "round", *away)
-    protect(home, "randomize", "--set", "randomize.study_seed=1")
-    said = told(home)
+def test_what_was_published_outside_the_account_is_named(noisy: Path) -> None:
+    assert "not counted" not in told(noisy)
+    away = ("--set", f"account.file={noisy}/elsewhere.jsonl")
+    protect(noisy, "round", *away)
+    protect(noisy, "randomize", "--set", "randomize.study_seed=1")
+    said = told(noisy)
     assert "not counted rounded/ of `protect round` was published, and is not in" in said
     assert said.count("not counted") == 1
-    assert "not counted noisy/" in told(home, *away)
-    text = (home / "run.yaml").read_text()
-    (home / "run.yaml").write_text(text.replace("account: {", "# account: {"))
-    protect(home, "noise", "--force")
-    (home / "run.yaml").write_text(text)
-    assert "not counted noisy/ of `protect noise`" in told(home)
+    assert "not counted noisy/" in told(noisy, *away)
+    text = (noisy / "run.yaml").read_text()
+    (noisy / "run.yaml").write_text(text.replace("account: {", "# account: {"))
+    protect(noisy, "noise", "--force")
+    (noisy / "run.yaml").write_text(text)
+    assert "not counted noisy/ of `protect noise`" in told(noisy)
 
 
-def test_a_delta_too_small_for_the_tight_epsilon_is_said(home: Path) -> None:
-    protect(home, "noise")
-    assert "not known: δ 1e-13 is no more than" in told(home, "--set", "account.delta=1e-13")
+def test_a_delta_too_small_for_the_tight_epsilon_is_said(noisy: Path) -> None:
+    assert "not known: δ 1e-13 is no more than" in told(noisy, "--set", "account.delta=1e-13")
 
 
 def test_runs_for_study_spend_nothing(home: Path) -> None:
@@ -215,14 +231,13 @@ def test_runs_for_study_spend_nothing(home: Path) -> None:
     assert not products(home)
 
 
-def test_the_account_is_told_and_written(home: Path) -> None:
-    protect(home, "noise")
-    protect(home, "noise", "--force")
-    config = home / "run.yaml"
-    said = recon("account", "-c", config, "--to", home / "a.csv").output
+def test_the_account_is_told_and_written(noisy: Path) -> None:
+    protect(noisy, "noise", "--force")
+    config = noisy / "run.yaml"
+    said = recon("account", "-c", config, "--to", noisy / "a.csv").output
     assert said.count("protect noise") >= 2
     assert "tight" in said
-    rows = pl.read_csv(home / "a.csv")
+    rows = pl.read_csv(noisy / "a.csv")
     total = next(line.split()[1] for line in said.splitlines() if line.startswith("  ρ "))
     assert float(total) == pytest.approx(rows["rho"].sum(), rel=1e-5)
     by_level = recon("account", "-c", config, "--by", "level").output
@@ -248,38 +263,34 @@ def test_a_line_that_is_none_is_named(home: Path) -> None:
     assert "account.jsonl:1: no line of an account" in refused.stderr
 
 
-def test_the_same_records_under_a_second_name_are_noticed(home: Path) -> None:
-    protect(home, "noise")
-    said = protect(home, "randomize", "--set", "account.of=others", code=2).stderr
+def test_the_same_records_under_a_second_name_are_noticed(noisy: Path) -> None:
+    said = protect(noisy, "randomize", "--set", "account.of=others", code=2).stderr
     assert "the same records are in" in " ".join(said.split())
-    assert len(products(home)) == 1
-    protect(home, "randomize")
+    assert len(products(noisy)) == 1
+    protect(noisy, "randomize")
 
 
-def test_an_account_that_was_deleted_is_missed(home: Path) -> None:
-    protect(home, "noise")
-    kept = (home / "account.jsonl").read_bytes()
-    (home / "account.jsonl").unlink()
-    said = protect(home, "noise", "--force", code=5).stderr
+def test_an_account_that_was_deleted_is_missed(noisy: Path) -> None:
+    kept = (noisy / "account.jsonl").read_bytes()
+    (noisy / "account.jsonl").unlink()
+    said = protect(noisy, "noise", "--force", code=5).stderr
     assert "has no line of what noisy/ in" in " ".join(said.split())
-    (home / "account.jsonl").write_bytes(kept)
-    protect(home, "noise", "--force")
-    assert len(products(home)) == 2
+    (noisy / "account.jsonl").write_bytes(kept)
+    protect(noisy, "noise", "--force")
+    assert len(products(noisy)) == 2
 
 
-def test_a_budget_that_does_not_fit_its_variance_is_named(home: Path) -> None:
-    protect(home, "noise")
-    (line,) = products(home)
+def test_a_budget_that_does_not_fit_its_variance_is_named(noisy: Path) -> None:
+    (line,) = products(noisy)
     line["spends"][0]["budget"] = "1/1000000"
-    (home / "account.jsonl").write_text(json.dumps(line) + "\n")
-    said = recon("account", "-c", home / "run.yaml", code=5).stderr
+    (noisy / "account.jsonl").write_text(json.dumps(line) + "\n")
+    said = recon("account", "-c", noisy / "run.yaml", code=5).stderr
     assert "does not fit the variance" in " ".join(said.split())
 
 
-def test_another_work_folder_with_another_account_is_named(home: Path) -> None:
-    protect(home, "noise")
-    protect(home, "noise", "--work", home / "other", "--set", "account.file=null")
-    said = told(home)
+def test_another_work_folder_with_another_account_is_named(noisy: Path) -> None:
+    protect(noisy, "noise", "--work", noisy / "other", "--set", "account.file=null")
+    said = told(noisy)
     assert "another account" in said
     assert "other/private/account.jsonl" in said.replace(" ", "")
 

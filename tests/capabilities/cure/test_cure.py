@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -21,12 +22,22 @@ ROWS = ["Oak,61,c,31,21,c,20", "Ash,50,26,24,13,19,18", "Yew,30,15,15,10,10,10"]
 HEADER = "Town,Persons,Men,Women,0-14,15-64,65+"
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the towns, a configuration of them and their counts."""
+    folder = tmp_path_factory.mktemp("towns")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("towns.csv").write_text("\n".join([HEADER, *ROWS, ""]))
+        run("init", "towns.csv")
+        run("ingest", "-q")
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def towns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def towns(ingested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ingested, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    Path("towns.csv").write_text("\n".join([HEADER, *ROWS, ""]))
-    run("init", "towns.csv")
-    run("ingest", "-q")
 
 
 def published() -> tuple[Release, Publication]:
