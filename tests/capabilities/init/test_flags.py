@@ -141,7 +141,9 @@ def test_the_header_row_is_said(layout: str) -> None:
     row = "2" if layout == "stacked.csv" else "1"
     flags = () if layout == "book.xlsx" else ("--header", row)
     drafted(layout, "--leave-out", "Cars", *flags, *place_of(layout))
-    assert "--header 99: there is nothing" in recon("init", layout, "--header", "99", code=2).stderr
+    assert (
+        "--header 99: this row is empty" in recon("init", layout, "--header", "99", code=2).stderr
+    )
 
 
 def test_sheets_may_call_their_places_differently() -> None:
