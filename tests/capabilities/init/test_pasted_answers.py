@@ -23,6 +23,7 @@ from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.errors import ReconError
 from recon_cli.sources.documents import open_documents
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
+from tests.support.properties import draws
 
 #: Rows of texts.
 Rows = list[list[str]]
@@ -116,7 +117,7 @@ def drawn_files(folder: Path, first: int, step: int) -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("first", draws(2, 4))
 def test_every_flag_that_is_offered_settles_its_question(first: int) -> None:
     questions = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from pathlib import Path
 
 import polars as pl
@@ -61,10 +62,19 @@ def _audited(text: str, *flags: str) -> list[tuple[int, int]]:
     return sorted(found.select("least", "greatest").iter_rows())
 
 
+@pytest.fixture(scope="module")
+def of_long(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, int]]:
+    """What is proven of the table with a column of places."""
+    with chdir(tmp_path_factory.mktemp("long")):
+        return _audited(_long())
+
+
 @pytest.mark.parametrize("is_total_above", [False, True])
-def test_rows_below_a_place_are_kinds_there(*, is_total_above: bool) -> None:
+def test_rows_below_a_place_are_kinds_there(
+    of_long: list[tuple[int, int]], *, is_total_above: bool
+) -> None:
     text = _blocks(is_total_above=is_total_above)
-    assert _audited(text, "--above", "place") == _audited(_long())
+    assert _audited(text, "--above", "place") == of_long
 
 
 @pytest.mark.parametrize("is_total_above", [False, True])
@@ -117,12 +127,10 @@ def test_two_places_of_one_name_are_refused() -> None:
     assert "'Birch' is in row 3 already" in told
 
 
-def test_titles_notes_and_a_place_called_as_a_kind() -> None:
+def test_titles_notes_and_a_place_called_as_a_kind(of_long: list[tuple[int, int]]) -> None:
     text = _blocks(is_total_above=True, title="Status by place", note="Source: the survey")
-    assert _audited(text, "--above", "place") == _audited(_long())
-    assert _audited(_blocks(is_total_above=False, last="All"), "--above", "place") == _audited(
-        _long()
-    )
+    assert _audited(text, "--above", "place") == of_long
+    assert _audited(_blocks(is_total_above=False, last="All"), "--above", "place") == of_long
 
 
 def test_kinds_that_a_place_lacks() -> None:
