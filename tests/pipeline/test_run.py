@@ -34,7 +34,7 @@ from tests.support.paths import ROOT
 
 CLINIC = ROOT / "configs" / "clinic.yaml"
 #: Kills in one run of the tests; more if somebody asks.
-KILLS = int(os.environ.get("RECON_EXAMPLES", "6"))
+KILLS = int(os.environ.get("RECON_EXAMPLES", "4"))
 
 
 def lines_of(result: Result) -> list[str]:
@@ -450,7 +450,7 @@ def test_killed_at_any_moment_and_started_again_the_files_are_the_same(
     lives: list[killing.Life] = []
     passed: tuple[str, ...] = ()
     while sum(life.stop is not None for life in lives) < KILLS / 2:
-        lives.append(killing.live(arguments, rng, stages, passed))
+        lives.append(killing.live(arguments, rng, stages, passed, later=0.1))
         passed = lives[-1].passed
         assert lives[-1].is_expected, lives[-1]
         if lives[-1].stop is None:
