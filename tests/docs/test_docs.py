@@ -264,12 +264,22 @@ class _Links(HTMLParser):
                 self.loaded.add(value)
 
 
+def assert_notebook_ran(page: str, folder: Path) -> None:
+    """Its cells ran, from another folder, and left nothing there."""
+    assert re.search(r"\d records are certain", page)
+    assert re.search(r"recovered\D*\d", page)
+    assert '<svg xmlns="http://www.w3.org/2000/svg" class="chart"' in page
+    assert not list(folder.iterdir())
+
+
 def test_the_site_builds_and_fetches_nothing(tmp_path: Path) -> None:
     site = tmp_path / "html"
     quiet = ["-E", "-W", "--keep-going", "-n", "-q", "-d", str(tmp_path / "trees")]
     command = [sys.executable, "-m", "sphinx", *quiet, str(DOCS), str(site)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    result = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+    assert_notebook_ran((site / "notebook.html").read_text(), elsewhere)
     pages = {path: _Links() for path in site.glob("*.html")}
     assert {f"{page.stem}.html" for page in PAGES if page.parent == DOCS} <= {p.name for p in pages}
     for path, links in pages.items():
