@@ -464,18 +464,17 @@ def outside(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_from_another_folder(config: Path, tmp_path: Path) -> None:
+def test_from_another_folder(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (elsewhere := tmp_path / "elsewhere").mkdir()
-    done = outside(elsewhere, "ingest", "-q", "-c", "../run/clinics.yaml")
-    assert (done.returncode, done.stderr) == (0, "")
+    monkeypatch.chdir(elsewhere)
+    recon("ingest", "-q", "-c", "../run/clinics.yaml")
     done = outside(elsewhere, "reconstruct", "-qc", "../run/clinics.yaml", "--workers", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert work(config).is_dir()
     assert list(elsewhere.iterdir()) == []
-    missing = outside(elsewhere, "verify")
-    assert missing.returncode == 2
+    missing = recon("verify", code=2)
     assert missing.stderr.startswith("error: no config: give --config FILE")
-    assert outside(elsewhere, "--version").stdout == f"recon, version {__version__}\n"
+    assert recon("--version").stdout == f"recon, version {__version__}\n"
 
 
 def test_shards_are_merged_by_run(config: Path) -> None:

@@ -24,7 +24,8 @@ COUNTS = "A101,T,1,5\nA101,T,2,4\nA101,T,3,1\nA1,T,1,5\nA1,T,2,4\nA1,T,3,1\nB101
 def write(folder: Path, schema: str, counts: str, run: str, ingest: str = "") -> Path:
     (folder / "r.yaml").write_text("release: r\ntitle: t\n" + schema)
     (folder / "c.csv").write_text("geoid,table,cell,count\n" + counts)
-    begin = f"release: r.yaml\nwork: work\ningest: {{source: tidy, paths: [c.csv]{ingest}}}\n"
+    begin = "release: r.yaml\nwork: work\nworkers: 1\n"
+    begin += f"ingest: {{source: tidy, paths: [c.csv]{ingest}}}\n"
     (folder / "run.yaml").write_text(begin + run)
     return folder / "run.yaml"
 

@@ -41,6 +41,7 @@ SlurmdParameters=config_overrides
 MessageTimeout=100
 BatchStartTimeout=120
 ReturnToService=2
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
 NodeName=localhost NodeAddr=127.0.0.1 CPUs=4 RealMemory=16000 State=UNKNOWN
 PartitionName=normal Nodes=localhost Default=YES MaxTime=INFINITE State=UP
 """
@@ -87,7 +88,7 @@ class Slurm:
                     self.run("scontrol", "release", job, cwd=cwd)
             if time.monotonic() > end:
                 raise TimeoutError(self.run("squeue", cwd=cwd))
-            time.sleep(0.5)
+            time.sleep(0.2)
 
 
 @contextmanager
@@ -118,17 +119,21 @@ def slurm(variables: Mapping[str, str]) -> Iterator[Slurm]:
     ]
     started: list[subprocess.Popen[bytes]] = []
     try:
-        commands = munged, ["slurmctld", "-D"], ["slurmd", "-D", "-N", "localhost"]
-        for command in commands:
+        daemons: tuple[tuple[list[str | Path], float], ...] = (
+            (munged, 0.2),
+            (["slurmctld", "-D"], 1.0),
+            (["slurmd", "-D", "-N", "localhost"], 0.1),
+        )
+        for command, seconds in daemons:
             with (folder / f"{command[0]}.out").open("wb") as out:
                 started.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out))
-            time.sleep(1)
+            time.sleep(seconds)
         cluster = Slurm(environment)
         end = time.monotonic() + 30
         while "State=IDLE" not in cluster.run("scontrol", "show", "node", cwd=folder):
             if time.monotonic() > end:
                 raise TimeoutError(cluster.run("scontrol", "show", "node", cwd=folder))
-            time.sleep(0.5)
+            time.sleep(0.1)
         yield cluster
     finally:
         for process in reversed(started):
