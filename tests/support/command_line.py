@@ -26,6 +26,12 @@ def recon(*arguments: object, code: int = 0, width: int = 100) -> Result:
     return result
 
 
+def audit_drafted(*arguments: object) -> None:
+    """Audit the counts of a config that was drafted; nothing else that it asks for is run."""
+    for stage in ("ingest", "audit"):
+        recon(stage, "-q", *arguments)
+
+
 def measure_here(patch: pytest.MonkeyPatch, *benchmarks: str) -> None:
     """Let benchmarks run their commands in this process: a start of Python each is most of them.
 

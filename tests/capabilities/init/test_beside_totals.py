@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 RULE = ("--below", "5", "--complementary", "--all-places")
 AREAS = "Area,Total,Boys,Girls\nAston,20,*,*\nBurley,22,12,10\nCorfe,30,18,12\nTotal,72,33,39\n"
@@ -116,7 +116,7 @@ def _intervals(text: str, *flags: str) -> list[tuple[int, int]]:
     """Return the least and greatest of what is withheld, in order."""
     Path("a.csv").write_text(text, encoding="utf-8")
     recon("init", "a.csv", "--force", *RULE, *flags)
-    recon("run", "-q", "--force", "--until", "audit")
+    audit_drafted("--force")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
 
@@ -259,7 +259,7 @@ def test_sheets_of_ages_are_of_one_population() -> None:
             sheet.append([int(w) if w.isdigit() else w for w in line.split(",")])
     made.save("a.xlsx")
     recon("init", "a.xlsx", *RULE)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert found.select("least", "greatest").rows() == [(2, 2)]
     for sheet, year in zip(made.worksheets, ("2023", "2024"), strict=True):
@@ -331,7 +331,7 @@ def test_a_region_that_is_said_leaves_the_others_asked_about() -> None:
     said = ["--all-places", "--place", "Area", "--total", "Midlands"]
     assert "--sum 'North = Hull + Leeds + York'" in recon("init", "a.csv", *said, code=2).output
     recon("init", "a.csv", *said, "--sum", "North = Hull + Leeds + York")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found.select("least", "greatest").rows()) == [(3, 3), (10, 10), (30, 30)]
 
@@ -362,7 +362,7 @@ def test_regions_that_no_column_shows_are_asked_about(*, is_leveled: bool) -> No
     sums = ("--sum", "North = Hull + York", "--sum", "Midlands = Derby + Leicester")
     assert " ".join(f"'{word}'" if " " in word else word for word in sums) in told
     recon("init", "a.csv", "--all-places", *kind, *sums, "--total", "England")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     known = found.filter(status="recovered")["least"].sort().to_list()
     assert known == [6, 8, 11, 17, 17]

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 ROWS = """Region,North,120,60,60
 District,Alder,70,40,30
@@ -26,7 +26,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _ends() -> list[tuple[int, int]]:
-    recon("run", "-q", "--force", "--until", "audit")
+    audit_drafted("--force")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
 

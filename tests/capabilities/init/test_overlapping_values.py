@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 WORK = (("In work", 9), ("Out of work", 3), ("Retired", 2))
 SELECTED = """Practice,Condition,Patients
@@ -79,7 +79,7 @@ def _told(text: str, *flags: str, code: int = 0) -> str:
 
 
 def _ends() -> list[tuple[int, int]]:
-    recon("run", "-q", "--force", "--until", "audit")
+    audit_drafted("--force")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
 

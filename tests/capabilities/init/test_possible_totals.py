@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 #: Every column has a star, and each star follows from the last row.
 HARDSHIP = """Ward,All,Men,Women,0-24,25-49,50+
@@ -62,7 +62,7 @@ def asked(text: str, *flags: str) -> str:
 
 def audited(*flags: str) -> pl.DataFrame:
     recon("init", "table.csv", "--all-places", *flags)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     return pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
 
 
@@ -184,7 +184,7 @@ def test_a_row_of_blanks_below_places_is_a_place() -> None:
     assert "what blanks mean" in said
     assert "  Dufton: A4" in " ".join(Path("recon.yaml").read_text().splitlines())
     recon("init", "blank.csv", "--nil", "", "--below", "5", "--complementary", "--force")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert found.height == 2
 
@@ -234,7 +234,7 @@ def test_a_total_of_what_is_printed_is_asked_about(
     assert "'All' is the sum of what is printed of its parts" in asked.output
     assert shlex.join(flags) in asked.output
     recon("init", "areas.csv", *flags)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert found["greatest"].to_list() == largest
 

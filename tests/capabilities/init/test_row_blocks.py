@@ -10,7 +10,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from recon_cli.capabilities.init.proposal.row_blocks import ask_above
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 #: Place → kind → total, men, women.
 COUNTS = {
@@ -57,7 +57,7 @@ def _audited(text: str, *flags: str) -> list[tuple[int, int]]:
     """Return the least and greatest of what is withheld, in order."""
     Path("a.csv").write_text(text, encoding="utf-8")
     recon("init", "a.csv", "--force", *RULE, *flags)
-    recon("run", "-q", "--force", "--until", "audit")
+    audit_drafted("--force")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from recon_cli.capabilities.init.notes import noted_rule
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 TABLE = """Court,All,Men,Women
 Ashby,40,31,9
@@ -100,7 +100,7 @@ def test_how_counts_are_rounded_is_the_law_that_is_audited(how: str, greatest: i
     assert "as it was said" in told
     assert "not told" not in told
     assert f"how: {how}" in Path("recon.protection.yaml").read_text()
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/courts/audit/**/*.parquet").sort("geoid", "cell")
     assert found.filter(pl.col("geoid") == "A1")["greatest"][-1] == greatest  # nine women
 
@@ -163,7 +163,7 @@ def test_a_rule_is_of_marks_alone_where_smaller_counts_are_shown() -> None:
     told = " ".join(recon("init", "courts.csv", "--below", "5").stdout.split())
     assert "3 counts are shown that the rule would suppress: the law is taken to be of '*'" in told
     assert "markers: ['*']" in Path("recon.protection.yaml").read_text()
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/courts/audit/**/*.parquet")
     assert len(found) == 4
 
@@ -176,7 +176,7 @@ def test_a_count_that_a_percentage_narrows_is_judged_by_its_law() -> None:
         "Fton,650,*,*,100,0\nGton,333,300,33,90.1,9.9\n"
     )
     recon("init", "offices.csv", "--below", "5", "--complementary")
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/offices/audit/**/*.parquet").sort("geoid", "cell")
     assert found.select("least", "greatest", "required", "suppression", "status").rows() == [
         (896, 896, 5, "complementary", "recovered"),
@@ -193,7 +193,7 @@ def test_a_text_that_says_its_interval_keeps_it_beside_a_percentage() -> None:
         "Fton,650,*,<5,100,0\nGton,333,300,33,90.1,9.9\n"
     )
     recon("init", "offices.csv")
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/offices/audit/**/*.parquet").sort("geoid", "cell")
     assert found.select("cell", "least", "greatest", "required", "status").rows() == [
         (2, 647, 650, 1, "safe"),  # by no rule that is known, and the summary says so
@@ -248,7 +248,7 @@ def test_blanks_of_a_long_file_are_counts_that_are_withheld(flags: tuple[str, ..
     Path("long.csv").write_text(LONG.replace("young,3", "young,").replace("young,2", "young,"))
     told = " ".join(recon("init", "long.csv", *flags).stdout.split())
     assert "what blanks mean" in told or flags
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/long/audit/**/*.parquet")
     assert sorted(found["least"]) == sorted(found["greatest"]) == [2, 3]
 
@@ -286,7 +286,7 @@ def test_a_dash_is_nobody_where_a_note_says_so(note: str, flags: list[str]) -> N
     Path("courts.csv").write_text(DASHED + note)
     recon("init", "courts.csv", "--below", "5", *flags)
     assert "markers" not in Path("recon.protection.yaml").read_text()
-    recon("run", "--until", "audit")
+    audit_drafted()
     assert len(pl.read_parquet("work/courts/audit/**/*.parquet")) == 2
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 JOBS = """Area,Total,Employed,{some} women,Unemployed,{some} long-term
 Nord,120,90,41,30,12
@@ -86,7 +86,7 @@ def _largest(text: str, *flags: str) -> list[int]:
     """Return what the two stars may be at most."""
     Path("jobs.csv").write_text(text, encoding="utf-8")
     recon("init", "jobs.csv", *flags)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found["greatest"].to_list())
 
@@ -118,6 +118,6 @@ def test_rows_below_another_that_has_others_in_it() -> None:
     assert f"--sum '{said}'" in asked
 
     recon("init", "a.csv", "--sum", said)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert found["greatest"].max() == 6

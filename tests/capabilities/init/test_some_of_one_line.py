@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 HEAD = ",North,,South,,All,\n,Males,Females,Males,Females,Males,Females\n"
 #: Ischaemic and Cerebrovascular deaths are no more than Circulatory ones, of men in the north: 6.
@@ -28,7 +28,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _ends(*flags: str) -> list[tuple[int, int]]:
     recon("init", "a.csv", "--force", *flags)
-    recon("run", "-q", "--force", "--until", "audit")
+    audit_drafted("--force")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
 
@@ -64,7 +64,7 @@ def test_near_a_sum_is_chance_where_others_are_exact() -> None:
     told = recon("init", "a.csv", code=2).output
     assert "--sum 'All causes = Infectious + Neoplasms + Circulatory + External'" in told
     recon("init", "a.csv", "--yes")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
 
 
 def test_columns_of_which_are_asked_about_where_few_are_left() -> None:

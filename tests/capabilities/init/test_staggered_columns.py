@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 AGES = """Sex,Age,Cancer,Injury,All causes
 Males,0,*,9,12
@@ -60,7 +60,7 @@ def _asked(text: str) -> str:
 
 def _ends(*flags: str) -> list[tuple[int, int]]:
     recon("init", "a.csv", *flags)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 RULE = ("--below", "5", "--complementary", "--all-places")
 NESTED = (
@@ -39,7 +39,7 @@ def _asked(path: str, *flags: str) -> str:
 def _intervals(path: str, *flags: str) -> list[tuple[int, int]]:
     """Return the least and greatest of what is withheld, in order."""
     recon("init", path, *RULE, *flags)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return sorted(found.select("least", "greatest").iter_rows())
 
@@ -140,7 +140,7 @@ def test_a_sum_is_offered_with_a_column_of_nobody_beside_it_too() -> None:
     sums = ["Stated = Atheist + Christian + Hindu + Other", "All = Stated + Refused + Unknown"]
     assert f"--sum '{sums[0]}'" in recon("init", "a.csv", "--below", "5", code=2).output
     recon("init", "a.csv", "--below", "5", "--all-places", *(f"--sum={each}" for each in sums))
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     atheists = found.filter(pl.col("cell") == 1).select("least", "greatest").rows()
     assert atheists == [(1, 1), (1, 1)]
@@ -253,7 +253,7 @@ def test_columns_that_grow_may_count_some_of_the_next() -> None:
     assert "each counts some of the next" in told
     assert all(f"'{word}'" in told for word in sums[1::2])
     recon("init", "a.csv", *sums)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert found.select("least", "greatest").rows() == [(30, 71)]
     Path("b.csv").write_text(f"Region,A,B,C,D\n{rows.replace('8,14', '8,7')}")

@@ -10,7 +10,7 @@ from openpyxl import Workbook
 
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.sources.read.choices import Choices
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 BENEFITS: list[list[object]] = [
     ["Area", "Total", "Housing", "Disability", "Carer"],
@@ -59,7 +59,7 @@ def _stacked(*tables: list[list[object]]) -> Path:
 
 def _audited(path: Path) -> list[tuple[int, int | None]]:
     recon("init", path, "--below", "5", "--complementary", "--all-places")
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/claims/audit/**/*.parquet")
     return sorted(found.select("least", "greatest").rows())
 
@@ -143,7 +143,7 @@ def test_tables_of_kinds_below_each_other_are_of_the_people_that_titles_say() ->
     assert features["sex"] == ("males", "females")
     assert [len(table.cells) for table in found.schema.tables] == [25, 25, 25]
     assert not any("count the same people" in each for each in found.doubts)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     audit = pl.read_parquet("work/courts/audit/**/*.parquet", hive_partitioning=False)
     assert audit.filter(status="recovered").height == audit.height > 15
 
@@ -172,7 +172,7 @@ def test_a_header_of_ages_begins_a_second_table(
         "Area,16-34,35-64,65+\nOrkney,58,34,39\nEast,25,*,19\nWest,21,*,5\nIsles,12,17,15\n"
     )
     recon("init", "carers.csv", "--total", "Orkney", "--all-places")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found.select("least", "greatest").iter_rows()) == [(6, 6), (11, 11)]
 
@@ -188,7 +188,7 @@ def test_a_table_of_places_above_one_of_kinds_is_read_by_itself() -> None:
     assert "'a.csv, table 1' has a row a place, and 'a.csv, table 2' a row a kind" in asked
 
     recon("init", "a.csv", *flags, "--leave-out", "a.csv, table 2", "--all-places")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found["least"].to_list()) == [4, 8]
 
@@ -202,7 +202,7 @@ def test_a_header_of_ages_that_comes_again_begins_a_table() -> None:
         "Bute,67,11,36,20\nTotal,123,18,64,41\n"
     )
     recon("init", "a.csv", "--all-places")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found["least"].to_list()) == [3, 4, 13, 15]
     assert found["least"].to_list() == found["greatest"].to_list()

@@ -9,7 +9,7 @@ import pytest
 
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.sources.read.choices import Choices, SaidSum
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 MIDST = """District,Area,0-14,Total,15-64,65+
 North,Ashby,24,46,5,17
@@ -75,7 +75,7 @@ def recovered(text: str, *flags: str) -> set[int]:
     """Return the counts that are found again."""
     Path("t.csv").write_text(text)
     recon("init", "t.csv", *RULE, *flags)
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     return set(found.filter(status="recovered")["least"])
 

@@ -9,7 +9,7 @@ import pytest
 
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.sources.read.choices import Choices
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 WIDE = """Region,Prison,All,Men,Women
 England,All prisons,1063,830,233
@@ -61,7 +61,7 @@ def test_the_answer_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, an
     _written(tmp_path)
     flags = ("--below", "15", "--complementary", "--all-places", answer, TOTAL)
     recon("init", "prisons.csv", "--place", "Prison", *flags)
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/prisons/audit/**/*.parquet")
     ends = set(found.select("least", "greatest").rows())
     assert (ends == {(13, 13), (10, 10), (3, 3)}) == (answer == "--total")
@@ -151,7 +151,7 @@ def test_what_is_said_of_groups_is_audited(
     monkeypatch.chdir(tmp_path)
     _written(tmp_path, LISTED)
     recon("init", "prisons.csv", "--below", "5", *flags)
-    recon("run", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/prisons/audit/**/*.parquet")
     assert set(found.select("least", "greatest").rows()) == ends
 
@@ -257,7 +257,7 @@ def test_a_long_file_is_asked_about_like_a_wide_one(
         asked = recon("init", "a.csv", code=2).output
         assert all(answer in asked for answer in answers[:2])
         recon("init", "a.csv", *answers)
-        recon("run", "-q", "--until", "audit")
+        audit_drafted()
         audited = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
         found.append(sorted(audited.select("least", "greatest").iter_rows()))
     assert found[0] == found[1]
@@ -281,7 +281,7 @@ def test_a_total_that_few_numbers_show_is_borne_out_by_the_total_that_it_is_in(
     assert all(f"--sum '{each}'" in asked for each in sums)
 
     recon("init", "a.csv", *(word for each in sums for word in ("--sum", each)), "--all-places")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     audited = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(audited["least"].to_list()) == [2, 7, 9]
 
@@ -303,7 +303,7 @@ def test_totals_of_one_name_over_other_places_are_asked_about(
     assert "'a.csv, table 1' has 'Abbey' and 1 more, 'a.csv, table 2' has 'Elm'" in asked
 
     recon("init", "a.csv", "--leave-out", "a.csv, table 2", "--all-places")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found["least"].to_list()) == sorted(found["greatest"].to_list()) == [3, 4]
 
@@ -330,6 +330,6 @@ def test_regions_among_areas_of_a_long_file_with_levels_and_codes(
     assert " ".join(f"--sum '{each}'" for each in sums) in asked
 
     recon("init", "a.csv", "--place", "Area", *(w for own in sums for w in ("--sum", own)))
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(found["greatest"].to_list())[:2] == [11, 11]

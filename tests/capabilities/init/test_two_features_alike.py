@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from recon_cli.schema import load_release
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 RULE = ("--below", "5", "--complementary", "--all-places")
 BESIDE = (
@@ -34,7 +34,7 @@ def _read(text: str, *flags: str) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the features that have two values, and the ends of what is withheld."""
     Path("a.csv").write_text(text)
     recon("init", "a.csv", "--force", *RULE[: 3 if "--one-place" in flags else 4], *flags)
-    recon("run", "-q", "--force", "--until", "audit")
+    audit_drafted("--force")
     audited = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     features = [each.name for each in load_release("a.yaml").features]
     return features, sorted(audited.select("least", "greatest").iter_rows())

@@ -10,7 +10,7 @@ import pytest
 
 from recon_cli.capabilities.init.open_question import flag
 from recon_cli.capabilities.init.recognition import recognise
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 COURTS = """Court,Proceeded,Convicted,Custody,Suspended,Fine
 Leeds,76,54,13,18,23
@@ -34,7 +34,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _ends() -> list[tuple[int, int]]:
-    recon("run", "-q", "--force", "--until", "audit")
+    audit_drafted("--force")
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     most = pl.col("greatest").fill_null(_ANY)
     return sorted(found.select("least", most).iter_rows())
@@ -88,6 +88,6 @@ def test_a_total_that_is_divided_twice(tmp_path: Path, monkeypatch: pytest.Monke
 
     totals = ("--total", "Europe", "--total", "World")
     recon("init", "a.csv", *(w for each in sums for w in ("--sum", each)), *totals, "--all-places")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     found = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert (24, 24) in [*found.select("least", "greatest").iter_rows()]

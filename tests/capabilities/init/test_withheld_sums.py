@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import yaml
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 NESTED = """\
 Group,Total,Single,Married
@@ -52,7 +52,7 @@ def test_rows_of_one_name_are_of_one_category() -> None:
     Path("a.csv").write_text(NESTED)
     said = " ".join(recon("init", "a.csv", "--to", "run.yaml").stdout.split())
     assert "'EU / 25+ / Men' + 'EU / 25+ / Women': no number shows it, and others" in said
-    recon("run", "-q", "-c", "run.yaml", "--until", "audit")
+    audit_drafted("-c", "run.yaml")
     audit = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(audit.select("least", "greatest").rows()) == [(1, 1), (2, 2), (3, 3)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import recon
+from tests.support.command_line import audit_drafted, recon
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(place: str) -> str:
     recon("init", "a.csv", "--place", "School", "--yes")
-    recon("run", "-q", "--until", "audit")
+    audit_drafted()
     return " ".join(recon("show", place).stdout.split())
 
 
