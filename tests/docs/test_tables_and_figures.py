@@ -77,11 +77,11 @@ def test_sums_of_bits_are_made(line: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture(scope="module")
 def synthetic(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
-    """The options of a run of configs/synthetic.yaml with 1,500 people, which has run."""
+    """The options of a run of configs/synthetic.yaml with 800 people, which has run."""
     folder = tmp_path_factory.mktemp("synthetic")
     work, tables = folder / "work", folder / "published.study.parquet"
     options: list[object] = [
-        *("--set", f"work={work}", "--set", "synth.people=1500"),
+        *("--set", f"work={work}", "--set", "synth.people=800"),
         *("--set", f"tabulate.records={work / 'hdf'}", "--set", f"tabulate.to={tables}"),
         *("--set", f"ingest.paths=[{tables}]", "-q"),
     ]

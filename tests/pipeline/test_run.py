@@ -163,7 +163,7 @@ def test_the_whole_attack_from_one_config(tmp_path: Path) -> None:
     )
     path = tmp_path / "synthetic.yaml"
     path.write_text(synthetic)
-    shared = ("-c", path, "--set", "synth.people=1500", "--until", "score")
+    shared = ("-c", path, "--set", "synth.people=600", "--until", "score")
     done = recon("run", *shared)
     assert lines_of(done)[-1].startswith("run: 9 stages: 9 done, 0 up to date, ")
     config = load_config(path)
@@ -447,10 +447,11 @@ def test_killed_at_any_moment_and_started_again_the_files_are_the_same(
     (tmp_path / "killed").mkdir()
     arguments, work = arguments_of(tmp_path / "killed", config, workers)
     rng = random.Random(f"{config} {KILLS}")  # noqa: S311 - to repeat a failure, not to hide
+    stops = tuple(each for each in killing.STOPS if workers > 1 or each.victim != "worker")
     lives: list[killing.Life] = []
     passed: tuple[str, ...] = ()
     while sum(life.stop is not None for life in lives) < KILLS / 2:
-        lives.append(killing.live(arguments, rng, stages, passed, later=0.1))
+        lives.append(killing.live(arguments, rng, stages, passed, stops, later=0.1))
         passed = lives[-1].passed
         assert lives[-1].is_expected, lives[-1]
         if lives[-1].stop is None:

@@ -21,7 +21,7 @@ ROUNDINGS: dict[Ties, str] = {
     "up": ROUND_UP,
 }
 #: Every number between -1.2 and 1.2 in steps of a quarter of the last of two decimals.
-VALUES = [Fraction(step, 400) for step in range(-480, 481)]
+VALUES = [Fraction(step, 400) for step in range(-240, 241)]
 
 
 def rounded(value: Fraction, decimals: int, ties: Ties) -> str:
