@@ -190,9 +190,24 @@ def suppress(config: Path) -> None:
     recon("protect", "suppress", "-c", config, "--set", f"suppress.counts={work}")
 
 
-def test_suppressed_counts_are_stars_and_nothing_else_changes(tmp_path: Path) -> None:
-    config = small_office(tmp_path)
+@pytest.fixture(scope="module")
+def suppressed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, some of them suppressed; its folder is copied."""
+    config = small_office(tmp_path_factory.mktemp("suppressed"))
     suppress(config)
+    return config
+
+
+def copied(config: Path, folder: Path) -> Path:
+    """Return the config in a copy of its folder."""
+    shutil.copytree(config.parent, folder, dirs_exist_ok=True)
+    return folder / config.name
+
+
+def test_suppressed_counts_are_stars_and_nothing_else_changes(
+    suppressed: Path, tmp_path: Path
+) -> None:
+    config = copied(suppressed, tmp_path)
     safe = ("--suppressed", tmp_path / "safe", "--footnote", "")
     said = recon("export", "-c", config, *safe).stdout
     before, after = book(tmp_path / "pupils.xlsx"), book(tmp_path / "safe" / "pupils.xlsx")
@@ -211,9 +226,8 @@ def test_suppressed_counts_are_stars_and_nothing_else_changes(tmp_path: Path) ->
     assert "1" in withheld
 
 
-def test_counts_that_were_not_suppressed_are_refused(tmp_path: Path) -> None:
-    config = small_office(tmp_path)
-    suppress(config)
+def test_counts_that_were_not_suppressed_are_refused(suppressed: Path, tmp_path: Path) -> None:
+    config = copied(suppressed, tmp_path)
     small_office(tmp_path, east=8)
     done = recon("export", "-c", config, "--suppressed", tmp_path / "safe", code=5)
     assert "in suppressed/, which was made of other counts" in done.stderr
@@ -285,9 +299,8 @@ def test_what_keeps_numbers_of_its_own_is_refused(tmp_path: Path, part: str) -> 
     assert "take them out" in done.stderr
 
 
-def test_nothing_takes_the_place_of_a_published_file(tmp_path: Path) -> None:
-    config = small_office(tmp_path)
-    suppress(config)
+def test_nothing_takes_the_place_of_a_published_file(suppressed: Path, tmp_path: Path) -> None:
+    config = copied(suppressed, tmp_path)
     done = recon("export", "-c", config, "--suppressed", tmp_path, code=2)
     assert "is a published file" in done.stderr
     assert "nothing to mark" in recon("export", "-c", config, "--to", tmp_path, code=5).stderr
@@ -298,21 +311,19 @@ def test_nothing_takes_the_place_of_a_published_file(tmp_path: Path) -> None:
 
 
 def test_without_the_library_one_sentence_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suppressed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = small_office(tmp_path)
-    suppress(config)
+    config = copied(suppressed, tmp_path)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     done = recon("export", "-c", config, "--suppressed", tmp_path / "safe", code=2)
     assert "pip install recon-cli[workbooks]" in done.stderr
 
 
-def test_libreoffice_opens_what_is_written(tmp_path: Path) -> None:
+def test_libreoffice_opens_what_is_written(suppressed: Path, tmp_path: Path) -> None:
     program = shutil.which("soffice")
     if program is None:
         pytest.skip("LibreOffice is not installed")
-    config = small_office(tmp_path)
-    suppress(config)
+    config = copied(suppressed, tmp_path)
     recon("export", "-c", config, "--suppressed", tmp_path / "safe")
     made = tmp_path / "safe" / "pupils.xlsx"
     home = f"-env:UserInstallation=file://{tmp_path}/home"
