@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstr
 from recon_cli.solve.constancy import combinations, prove_constant
 from recon_cli.solve.dual_bounds import WeightedRows
 from recon_cli.solve.linear_relaxation import LinearRelaxation
+from tests.support.programs import solutions
 
 
 def random_program(rng: np.random.Generator) -> tuple[IntegerProgram, IntArray]:
@@ -29,8 +28,7 @@ def random_program(rng: np.random.Generator) -> tuple[IntegerProgram, IntArray]:
         np.zeros(width, dtype=np.int64),
         upper,
     )
-    every = np.array(list(itertools.product(*(range(n + 1) for n in upper))))
-    return program, every[[program.is_feasible(each) for each in every]]
+    return program, np.array(solutions(program))
 
 
 @settings(max_examples=150, deadline=None)

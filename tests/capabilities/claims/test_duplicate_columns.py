@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from hypothesis import given
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
 from recon_cli.capabilities.claims.duplicate_columns import merge_duplicate_columns
 from recon_cli.model.program import IntegerProgram, LinearConstraints
+from tests.support.programs import solutions
 from tests.support.properties import SEEDS, examples
 
 
@@ -24,12 +22,6 @@ def random_program(seed: int) -> IntegerProgram:
     width = rng.integers(0, 3, len(A))
     rows = LinearConstraints(sparse.csr_array(A), A @ truth - width, A @ truth + width)
     return IntegerProgram(rows, lower.astype(np.int64), upper.astype(np.int64))
-
-
-def solutions(program: IntegerProgram) -> list[IntArray]:
-    ends = zip(program.lower.tolist(), program.upper.tolist(), strict=True)
-    points = itertools.product(*(range(low, high + 1) for low, high in ends))
-    return [x for x in map(np.array, points) if program.is_feasible(x)]
 
 
 @examples(30)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -17,6 +15,7 @@ from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
 from recon_cli.solve.linear_relaxation import LinearRelaxation
+from tests.support.programs import solutions
 from tests.support.properties import draws
 
 
@@ -28,13 +27,6 @@ def random_program(random: np.random.Generator, width: int = 8) -> tuple[Integer
     slack = random.integers(0, 2, len(total))
     rows = LinearConstraints(sparse.csr_array(A), total - slack, total)
     return IntegerProgram(rows, np.zeros(width, np.int64), np.full(width, 2)), known
-
-
-def every_solution(program: IntegerProgram) -> list[IntArray]:
-    """By enumeration."""
-    values = (range(low, high + 1) for low, high in zip(program.lower, program.upper, strict=True))
-    every = (np.array(each) for each in product(*values))
-    return [each for each in every if program.is_feasible(each)]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -58,13 +50,13 @@ def test_sifting_finds_the_vertex_of_all_variables(
 def test_least_values_are_those_of_enumeration_and_their_proofs_add_up(seed: int) -> None:
     random = np.random.default_rng(seed)
     program, known = random_program(random)
-    solutions = every_solution(program)
+    every = solutions(program)
     found = first_solution(program, Effort(seed, 10.0))
     assert found.solution.outcome is Feasibility.SOLVED
     assert program.is_feasible(found.solution.values)
     sums = sparse.csr_array(np.eye(8, dtype=np.int64))
     ledger = least_records(program, sums, Start([known], found.likely), Effort(seed, 20.0))
-    assert ledger.lower.tolist() == np.min(solutions, axis=0).tolist()
+    assert ledger.lower.tolist() == np.min(every, axis=0).tolist()
     ledger.recheck()
 
 
@@ -73,7 +65,7 @@ def test_cases_prove_the_least_value_or_refute_more(seed: int) -> None:
     random = np.random.default_rng(seed)
     program, _ = random_program(random)
     functional = random.integers(0, 3, 8)
-    least = min(int(functional @ each) for each in every_solution(program))
+    least = min(int(functional @ each) for each in solutions(program))
     found = prove_by_cases(program, functional, least, 10.0)
     assert found.why is not None
     assert found.why.bound(program, functional) >= least

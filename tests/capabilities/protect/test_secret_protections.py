@@ -214,8 +214,7 @@ def test_what_is_for_study_repeats_itself_and_says_so(home: Path, name: str) -> 
     given = ("--set", f"{name}.study_seed=1")
     printed = protect(home, name, *given).stdout
     assert printed.splitlines()[-1] == "  not for publication: chance follows from a study_seed"
-    workers = "2" if name == "swap" else "1"  # which others do with, the next test says
-    protect(home, name, *given, "--workers", workers, "--set", "seed=3", work="again")
+    protect(home, name, *given, "--set", "seed=3", work="again")
     assert data(home, name) == data(home, name, "again")
     for folder in PROTECTIONS[name]:
         assert "study_seed" in (home / "work" / folder / NOT_FOR_PUBLICATION).read_text()
@@ -231,7 +230,7 @@ def test_what_is_for_study_repeats_itself_and_says_so(home: Path, name: str) -> 
 def test_a_killed_run_repeats_itself_with_its_key(
     home: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """For any number of workers: it is begun by one and ended by two."""
+    """For any number of workers: it is begun by one, and by each kind of stage ended by two."""
     keys = iter([b"a" * 32, b"a" * 32, b"b" * 32])
     monkeypatch.setattr(chance_key, "new_key", lambda: next(keys))
     protect(home, name)
@@ -247,7 +246,8 @@ def test_a_killed_run_repeats_itself_with_its_key(
     protect(home, name, work="again", code=130)
     assert len(written) == 1
     monkeypatch.setattr(Staging, "write", write)
-    protect(home, name, "--workers", "2", work="again")
+    workers = "2" if name in ("round", "noise", "swap") else "1"
+    protect(home, name, "--workers", workers, work="again")
     assert data(home, name) == data(home, name, "again")
     kept = list((home / "again").rglob("key.json"))
     assert kept == ([home / f"again/private/{name}/key.json"] if name in KEPT else [])

@@ -23,6 +23,8 @@ from tests.capabilities.prove.certificates import check, patched
 
 RULES = ("half_up", "half_even", "down", "up", "unknown")
 KINDS = [table.name for table in RELEASE.statistics]
+#: Those that are printed as they are, under any rule.
+EXACT = {"LEAST", "MOST", "MODE"}
 MOST = 3
 
 
@@ -37,7 +39,7 @@ def disagreements(checker: Any, name: str, rule: str) -> list[str]:
     tables, table = checker.Tables(lines), RELEASE.statistic_by_name[name]
     statistic = checker.Statistic(tables, *statistic_words(RELEASE, statistic_of(table)).split())
     is_outer, found = name == "MEDIAN", []
-    is_exact = name in {"LEAST", "MOST", "MODE"}
+    is_exact = name in EXACT
     for cell in table.cells[:2]:
         known = {people: printed(name, cell.number, people, rule) for people in populations()}
         texts = {text for of in known.values() for text in of}
@@ -67,8 +69,10 @@ def disagreements(checker: Any, name: str, rule: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [each for each in product(KINDS, RULES) if each[0] not in EXACT or each[1] == RULES[0]],
+)
 def test_rows_and_numbers_are_those_of_every_population(name: str, rule: str) -> None:
     assert not disagreements(reconcheck, name, rule)
 
