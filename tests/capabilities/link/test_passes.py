@@ -97,7 +97,7 @@ def test_expected_links_are_the_mean_over_all_orders() -> None:
     keys = {each.name: Keys((each.key,), each.number, each.within) for each in passes}
     rng = np.random.default_rng(8)
     several = 0
-    for _ in draws(7, 14):
+    for _ in draws(5, 14):
         sides = []
         for column, size in (("gain", 3), (gain, 3)):
             age = rng.integers(0, 3, size)

@@ -95,7 +95,8 @@ def test_districts_in_a_file_of_their_own(tmp_path: Path) -> None:
     together = write(tmp_path, "together", text, counts, membership="joined.csv")
     found = []
     for path in (apart, together):
-        command("run", "-q", "-c", path, "--set", "audit.ask=[plot]")
+        command("ingest", "-q", "-c", path)
+        command("audit", "-q", "-c", path, "--set", "audit.ask=[plot]")
         found.append(findings(path.parent / f"work-{path.stem.removesuffix('-recon')}"))
     assert found[0].equals(found[1])
     assert found[0].filter(status="recovered").height > 0
