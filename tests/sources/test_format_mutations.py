@@ -35,7 +35,7 @@ from tests.support.layouts import (
     write_workbook,
 )
 
-CASES: Final = int(os.environ.get("RECON_MUTATIONS", "200"))
+CASES: Final = int(os.environ.get("RECON_MUTATIONS", "120"))
 DELIMITED: Final = {
     "data_census_gov": "DECENNIALXX2021.P99-Data.csv",
     "factfinder": "",
