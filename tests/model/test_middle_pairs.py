@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations_with_replacement
 
 import numpy as np
 from hypothesis import given
@@ -20,7 +20,11 @@ AGES: IntArray = np.tile(np.arange(30, 30 + VALUES), SEXES)
 SEX: IntArray = np.repeat(np.arange(SEXES), VALUES)
 #: Every population of up to four people by sex and age.
 PEOPLE: IntArray = np.array(
-    [x for x in product(range(MOST + 1), repeat=SEXES * VALUES) if sum(x) <= MOST], dtype=np.int64
+    [
+        np.bincount(np.array(who, dtype=np.int64), minlength=SEXES * VALUES)
+        for number in range(MOST + 1)
+        for who in combinations_with_replacement(range(SEXES * VALUES), number)
+    ]
 )
 WARD: IntArray = np.zeros(SEXES * VALUES, dtype=np.int64)
 
