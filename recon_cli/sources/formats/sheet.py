@@ -114,7 +114,7 @@ def choices_of(mapping: FileMapping) -> Choices:
         },
         statistics=dict.fromkeys(mapping.statistics, ""),
         codes_first=not (labels or coded),
-        is_whole=bool(labels or coded),
+        is_mapped=bool(labels or coded),
     )
 
 
@@ -218,7 +218,7 @@ def _replayed(sheet: Sheet, choices: Choices) -> Reading:
     So are those of a long table of places, dimensions and counts, and nothing else.
     """
     is_plain = not (choices.where or choices.leave_out or choices.shares or choices.statistics)
-    if choices.is_whole and is_plain:
+    if choices.is_mapped and is_plain:
         first = Reading.of(sheet, choices, _MOST_REPLAYED)
         if first.grid.is_whole or _is_plain(first):
             return first

@@ -88,7 +88,8 @@ class Choices:
         dimension: Headers of the columns that a row of a long table is counted by.
         codes_first: Whether places are called by their codes, where a column has both.
         are_known: Whether a format says what places, dimensions and counts are.
-        is_whole: Whether columns are named: rows are called as is said, not as words propose.
+        is_mapped: Whether a mapping says what columns are: rows have the names that it says, not
+            those that words propose.
         shares: Header of a column that is a share → header of the counts that it is of, header of
             those that it is among, and what it is printed per.
         statistics: Header of a column of means, medians and the like → what is said of it.
@@ -114,7 +115,7 @@ class Choices:
     dimension: tuple[str, ...] = ()
     codes_first: bool = False
     are_known: bool = False
-    is_whole: bool = False
+    is_mapped: bool = False
     shares: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
     statistics: Mapping[str, str] = field(default_factory=dict)
 

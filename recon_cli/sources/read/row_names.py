@@ -46,7 +46,7 @@ class NamedRows:
             kinds: Columns that say of what kind places are, and not what they are part of.
         """
         names = self.told
-        if self.choices.is_whole or self.choices.are_known:
+        if self.choices.is_mapped or self.choices.are_known:
             names = self._said_names(names)
         else:
             names = self._with_place(self._by_words(names))
@@ -81,7 +81,7 @@ class NamedRows:
 
     def _names_no_place(self, names: Names) -> bool:
         """Test whether all columns that name the rows of a long table are said to be of kinds."""
-        if self.choices.is_whole:
+        if self.choices.is_mapped:
             return {*names.keys} <= {*self._said(self.choices.dimension)}
         return bool(self.choices.are_kinds)
 
