@@ -413,6 +413,8 @@ def test_a_text_says_its_interval(text: str, ends: tuple[int, int]) -> None:
     law = parse_law("stated").reading(text)
     low, high = law.intervals(np.array([FLAGGED, 12]))
     assert (low.tolist(), high.tolist()) == ([ends[0], 12], [ends[1], 12])
+    above = ends[1] + 1 if ends[1] < OPEN else 0
+    assert law.threshold(high[:1]).tolist() == [above], "a text without an end is of no threshold"
 
 
 @pytest.mark.parametrize("text", ["[c]", "-99", "(D)", "REDACTED"])
