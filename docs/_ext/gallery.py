@@ -28,7 +28,7 @@ def _schools(work: Path) -> Path:
     workbook = ROOT / "fixtures" / "offices" / "schools.xlsx"
     drafted = recon.draft(workbook, to=work.parent / "schools.yaml", yes=True)
     stages = ("ingest", "audit", "report")
-    made = recon.run_config(drafted.path, "report.places=5", work=work, only=stages)
+    made = recon.run_config(drafted.path, "report.places=3", work=work, only=stages)
     return made.page.parent
 
 

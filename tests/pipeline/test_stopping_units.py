@@ -15,6 +15,7 @@ from recon_cli.pipeline import checkpoint
 from tests.pipeline.test_stopping import ended_after
 from tests.support import killing
 from tests.support.command_line import recon
+from tests.support.properties import draws
 
 #: One region, whose histogram is listed, and one whose is not.
 OFFICES = {"stars": SCHOOLS, "rounded": ROUNDED}
@@ -22,6 +23,13 @@ OFFICES = {"stars": SCHOOLS, "rounded": ROUNDED}
 UNITS = {"solvar": 3, "claims": 17}
 #: The writes after which it is stopped.
 WRITES = {"solvar": 1, "claims": 3}
+#: Stages and their offices; the other two when searching.
+CASES = [
+    ("solvar", "stars"),
+    ("claims", "rounded"),
+    ("solvar", "rounded"),
+    ("claims", "stars"),
+][: len(draws(2, 4))]
 PLACE = "geoid_unit"
 _KILLED = SystemExit(9)
 
@@ -33,19 +41,23 @@ def _kept_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "_SHARE", 0.0)
 
 
-@pytest.fixture(scope="module", params=sorted(UNITS))
-def stage(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
+def case(request: pytest.FixtureRequest) -> tuple[str, str]:
+    found: tuple[str, str] = request.param
+    return found
 
 
-@pytest.fixture(scope="module", params=sorted(OFFICES))
-def office(
-    request: pytest.FixtureRequest, stage: str, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+@pytest.fixture(scope="module")
+def stage(case: tuple[str, str]) -> str:
+    return case[0]
+
+
+@pytest.fixture(scope="module")
+def office(case: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a config, its counts reconstructed."""
+    stage, kind = case
     folder = tmp_path_factory.mktemp("office")
-    write(replace(OFFICES[request.param], units=UNITS[stage]), folder)
+    write(replace(OFFICES[kind], units=UNITS[stage]), folder)
     config = folder / "recon.yaml"
     config.write_text(config.read_text() + "solvar:\nclaims:\n")
     for first in ("ingest", "reconstruct"):

@@ -104,6 +104,8 @@ def test_from_files_to_tables(linked: tuple[Path, str], tmp_path: Path) -> None:
     assert "Table 9." in result.output
     assert "unknown: no solvar/" in result.output.replace("\n", " ").replace("  ", " ")
     home = tmp_path / "work" / "score"
+    manifest = json.loads((home / "_manifest.json").read_text())
+    assert manifest["notes"]["intervals"] == "bootstrap", "of one draw"
     rates = pl.read_parquet(home / "rates.parquet")
     table = pl.read_csv(home / "table13_nonmodal.csv")
     assert table.height == rates.filter(table="table13_nonmodal").height

@@ -234,8 +234,12 @@ def test_records_are_among_those_of_enumeration(tables: frozenset[str], is_liste
     assert statuses["solved"]
 
 
-@pytest.mark.parametrize("is_listed", [False, True])
-@pytest.mark.parametrize("tables", TABLES, ids=["exact rows", "medians"])
+@pytest.mark.parametrize(
+    ("tables", "is_listed"),
+    [*zip(TABLES, (True, False), strict=True), *zip(TABLES, (False, True), strict=True)][
+        : len(draws(2, 4))
+    ],
+)
 def test_statistics_that_nobody_prints_contradict_the_counts(
     tables: frozenset[str], is_listed: bool
 ) -> None:

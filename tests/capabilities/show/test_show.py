@@ -273,6 +273,8 @@ def test_a_release_that_is_not_a_census(clinic: Path) -> None:
 def test_not_published_is_not_zero() -> None:
     release = load_release("clinic_visits")
     pattern = CoveragePattern("clinic", {"PATIENTS": (1, 2), "SMOKERS": tuple(range(1, 20))})
+    smoker = published_tables(release, pattern, {("SMOKERS", 3): (2, None)}, set()).shown[-1]
+    assert (smoker.about, smoker.lines[0].words) == ("smoker", "woman, age 18–29")
     found = published_tables(release, pattern, {("PATIENTS", 1): (7, None)}, {"PATIENTS"})
     (patients,) = found.shown
     withheld = len(release.table_by_name["PATIENTS"].cells) - 2
