@@ -15,7 +15,7 @@ from recon_cli.pipeline import checkpoint
 from tests.pipeline.test_stopping import ended_after
 from tests.support import killing
 from tests.support.command_line import recon
-from tests.support.properties import draws
+from tests.support.properties import amount
 
 #: One region, whose histogram is listed, and one whose is not.
 OFFICES = {"stars": SCHOOLS, "rounded": ROUNDED}
@@ -29,7 +29,7 @@ CASES = [
     ("claims", "rounded"),
     ("solvar", "rounded"),
     ("claims", "stars"),
-][: len(draws(2, 4))]
+][: amount(2, 4)]
 PLACE = "geoid_unit"
 _KILLED = SystemExit(9)
 

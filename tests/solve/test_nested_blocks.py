@@ -20,7 +20,7 @@ from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_nested
 from recon_cli.solve.near_vertices import NearVertex, NearVertices
 from recon_cli.solve.nested_blocks import find_ends, reach_in_blocks
-from tests.support.properties import draws
+from tests.support.properties import amount, draws
 
 Levels = tuple[tuple[IntArray, ...], ...]
 
@@ -275,7 +275,7 @@ def test_a_search_that_is_taken_up_anywhere_ends_as_if_undisturbed(
     end = find(keeper=undisturbed).state()
     number = len(undisturbed.states)
     assert number > 5
-    for at in np.random.default_rng(seed).permutation(number)[: len(draws(8, number))]:
+    for at in np.random.default_rng(seed).permutation(number)[: amount(8, number)]:
         with np.load(io.BytesIO(undisturbed.states[at]), allow_pickle=False) as begin:
             ledger = find(keeper=Kept(dict(begin)))
         ledger.recheck()

@@ -6,6 +6,7 @@ that the links allow, which are said here once more, in plain Python.
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from tests.support.enumeration import Solution
 from tests.support.populations import publish
+from tests.support.properties import amount
 
 UNIT, OTHER = "S00001", "S00002"
 
@@ -133,6 +135,10 @@ links:
 """
 PARTS = "{person: people, home: homes}"
 Row = tuple[object, ...]
+#: Towns of at most this many households are compared with all that have the same counts.
+HOUSEHOLDS = 3 if int(os.environ.get("RECON_EXAMPLES", "100")) >= 1_000 else 2
+#: One in this many counts of towns is asked about.
+STEP = amount(4, 1)
 HOUSEHOLD = tuple[tuple[str, str], ...]
 
 
@@ -338,7 +344,7 @@ def check_towns(most: int, *, has_members: bool, step: int = 1) -> Towns:
     Args:
         most: Up to 3: geoids have four digits.
         has_members: Whether people are also published by their households.
-        step: One in so many counts that towns have is asked about.
+        step: One in this many counts that towns have is asked about.
     """
     every = compositions()
     kinds = [each for n in range(1, most + 1) for each in choices(range(len(every)), n)]
@@ -444,7 +450,7 @@ def check_households(
     Args:
         listed: Compositions of a place at most.
         every: Those that towns are made of; default `compositions`.
-        step: One in so many counts that towns have is asked about.
+        step: One in this many counts that towns have is asked about.
     """
     every = compositions() if every is None else every
     kinds = [each for n in range(1, most + 1) for each in choices(range(len(every)), n)]

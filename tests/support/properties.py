@@ -23,6 +23,11 @@ def examples(usual: int, most: int = 1_000_000) -> settings:
     )
 
 
+def amount(usual: int, searched: int) -> int:
+    """Return one number in the suite, another in ``make search``."""
+    return searched if "RECON_EXAMPLES" in os.environ else usual
+
+
 def draws(usual: int, searched: int) -> range:
     """Return seeds of drawn inputs: the first of them in the suite, all in ``make search``."""
-    return range(searched if "RECON_EXAMPLES" in os.environ else usual)
+    return range(amount(usual, searched))

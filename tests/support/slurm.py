@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,21 +119,24 @@ def slurm(variables: Mapping[str, str]) -> Iterator[Slurm]:
     ]
     started: list[subprocess.Popen[bytes]] = []
     try:
-        daemons: tuple[tuple[list[str | Path], float], ...] = (
-            (munged, 0.2),
-            (["slurmctld", "-D"], 1.0),
-            (["slurmd", "-D", "-N", "localhost"], 0.1),
+        cluster = Slurm(environment)
+
+        def shown() -> str:
+            return cluster.run("scontrol", "show", "node", cwd=folder)
+
+        daemons: tuple[tuple[list[str | Path], Callable[[], bool]], ...] = (
+            (munged, (folder / "munge.socket").exists),
+            (["slurmctld", "-D"], lambda: _is_open(controller)),
+            (["slurmd", "-D", "-N", "localhost"], lambda: "State=IDLE" in shown()),
         )
-        for command, seconds in daemons:
+        for command, is_there in daemons:
             with (folder / f"{command[0]}.out").open("wb") as out:
                 started.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out))
-            time.sleep(seconds)
-        cluster = Slurm(environment)
-        end = time.monotonic() + 30
-        while "State=IDLE" not in cluster.run("scontrol", "show", "node", cwd=folder):
-            if time.monotonic() > end:
-                raise TimeoutError(cluster.run("scontrol", "show", "node", cwd=folder))
-            time.sleep(0.1)
+            end = time.monotonic() + 30
+            while not is_there():
+                if time.monotonic() > end:
+                    raise TimeoutError(f"{command[0]} does not start: {folder}")
+                time.sleep(0.1)
         yield cluster
     finally:
         for process in reversed(started):
@@ -141,6 +144,11 @@ def slurm(variables: Mapping[str, str]) -> Iterator[Slurm]:
         for process in reversed(started):
             process.wait(20)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _free_port() -> int:

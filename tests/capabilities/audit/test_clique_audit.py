@@ -48,7 +48,7 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.statement import Protection, Statement, parse_law
 from tests.support.paths import ROOT
-from tests.support.properties import draws
+from tests.support.properties import amount, draws
 
 HOSPITAL = ROOT / "fixtures" / "hospital"
 KEY = ["geoid", "table", "cell"]
@@ -214,7 +214,7 @@ def test_statistics_of_several_cliques_give_away_what_enumeration_finds(
     printed = parse_law({"printed": {"ties": "half_up"}})
     law = Protection((Statement(star, ("STAR",)), Statement(printed, statistics)))
     random = np.random.default_rng(45)
-    for at in random.choice(len(sets), len(draws(8, 20)), replace=False).tolist():
+    for at in random.choice(len(sets), amount(8, 20), replace=False).tolist():
         used = {name for name in statistics[:-1] if random.random() < 0.4}
         used |= {"MEDIAN"} if median else {"RATIO"}
         said = {key: text for key, text in texts[geoids[at]].items() if key[0] in used}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +17,11 @@ from recon_cli.schema import Release, parse_release
 from tests.support.joint_worlds import (
     HOMES,
     HOUSEHOLD,
+    HOUSEHOLDS,
     LINKS,
     OTHER,
     PEOPLE,
+    STEP,
     UNIT,
     ask,
     check_households,
@@ -37,10 +38,6 @@ from tests.support.populations import publish
 
 #: More compositions than any of these towns has.
 ALL = 10_000
-#: Towns of so many households at most are compared with all that have the same counts.
-HOUSEHOLDS = 3 if int(os.environ.get("RECON_EXAMPLES", "100")) >= 1_000 else 2
-#: One in so many counts of towns is asked about.
-STEP = 1 if "RECON_EXAMPLES" in os.environ else 4
 
 
 @pytest.mark.parametrize("has_members", [False, True])

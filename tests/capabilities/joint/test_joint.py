@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 
 import numpy as np
@@ -12,6 +11,8 @@ import pytest
 from recon_cli.errors import ContradictionError
 from tests.support.enumeration import Solution, TooManyError, solutions
 from tests.support.joint_worlds import (
+    HOUSEHOLDS,
+    STEP,
     UNIT,
     ask,
     check_towns,
@@ -22,10 +23,6 @@ from tests.support.joint_worlds import (
 )
 
 Row = tuple[object, ...]
-#: Towns of so many households at most are compared with all that have the same counts.
-HOUSEHOLDS = 3 if int(os.environ.get("RECON_EXAMPLES", "100")) >= 1_000 else 2
-#: One in so many counts of towns is asked about.
-STEP = 1 if "RECON_EXAMPLES" in os.environ else 4
 
 
 def counted(rows: pl.DataFrame) -> Counter[Row]:

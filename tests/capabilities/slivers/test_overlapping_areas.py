@@ -21,7 +21,7 @@ from recon_cli.capabilities.suppress.suppression import (
 from recon_cli.schema import Membership, Release, parse_release
 from tests.support.command_line import recon as command
 from tests.support.populations import random_records
-from tests.support.properties import draws
+from tests.support.properties import amount
 
 CELLS = "cells: [total, {by: sex}, {by: old}]"
 PEOPLE = (
@@ -265,7 +265,7 @@ def residents(seed: int, atoms: list[str], number: int) -> pl.DataFrame:
     return pl.DataFrame({"geoid_atom": rng.choice(atoms, number), **values})
 
 
-@pytest.mark.parametrize("seed", [2, 3][: len(draws(1, 2))])
+@pytest.mark.parametrize("seed", [2, 3][: amount(1, 2)])
 def test_other_codes_change_nothing_but_the_codes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     atoms = [f"x{i}" for i in range(6)]
@@ -294,7 +294,7 @@ def test_other_codes_change_nothing_but_the_codes(seed: int) -> None:
     assert status == {"safe"}
 
 
-@pytest.mark.parametrize("seed", [4, 5][: len(draws(1, 2))])
+@pytest.mark.parametrize("seed", [4, 5][: amount(1, 2)])
 def test_an_atom_split_in_two_equal_ones_changes_nothing_for_the_others(seed: int) -> None:
     codes = pl.DataFrame(
         {

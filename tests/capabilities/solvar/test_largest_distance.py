@@ -22,7 +22,7 @@ from recon_cli.capabilities.solvar.largest_distance import LargestDistances
 from recon_cli.capabilities.solvar.unit_search import EffortAccount, EffortBudget
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.objectives import LinearFunctionals
-from tests.support.properties import draws
+from tests.support.properties import amount, draws
 
 # Rows of one person each. Without the one of unit 0, three halves of a person are nearest, and
 # one whole person (the fifth cell) is the only solution.
@@ -160,7 +160,7 @@ def test_blocks_bound_and_reach(ask: DistanceMeasure, monkeypatch: pytest.Monkey
                 most = max(int(np.abs(here - origin).sum(axis=1).max()) for origin in origins)
                 assert found.reached[k] <= most <= found.bound[k]
                 settled[number] += int(found.reached[k] == found.bound[k])
-    assert 0 < settled[0] < settled[1] == 3 * len(draws(12, 30))
+    assert 0 < settled[0] < settled[1] == 3 * amount(12, 30)
 
 
 def test_zero_of_all_units_together_rests_on_zero_of_each() -> None:
