@@ -1,4 +1,4 @@
-"""Sparse matrices with one entry in each column."""
+"""Sparse matrices that place entries: one in each column, on a diagonal, in more columns."""
 
 from __future__ import annotations
 
@@ -21,3 +21,18 @@ def placed(rows: IntArray, height: int, values: IntArray | None = None) -> spars
     n = len(rows)
     entries = np.ones(n, dtype=np.int64) if values is None else values
     return sparse.csr_array((entries, (rows, np.arange(n))), shape=(height, n))
+
+
+def diagonal(values: IntArray) -> sparse.csr_array:
+    """Return a sparse square matrix with some values on its diagonal."""
+    n = len(values)
+    return sparse.csr_array((values, np.arange(n), np.arange(n + 1)), shape=(n, n))
+
+
+def widened(A: sparse.csr_array, width: int) -> sparse.csr_array:
+    """Append columns without entries, up to a width.
+
+    >>> widened(sparse.csr_array([[7]]), 3).toarray().tolist()
+    [[7, 0, 0]]
+    """
+    return sparse.csr_array((A.data, A.indices, A.indptr), shape=(A.shape[0], width))

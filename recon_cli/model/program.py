@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.model.placed import widened
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 
@@ -211,12 +212,9 @@ def with_rows(program: IntegerProgram, further: LinearConstraints) -> IntegerPro
 def with_variables(program: IntegerProgram, upper: IntArray) -> IntegerProgram:
     """Add variables from 0 to ``upper`` that are in no row yet."""
     old = program.constraints
-    rows, width = program.shape
-    A = sparse.csr_array(
-        (old.A.data, old.A.indices, old.A.indptr), shape=(rows, width + len(upper))
-    )
+    width = program.shape[1]
     return IntegerProgram(
-        LinearConstraints(A, old.least, old.most),
+        LinearConstraints(widened(old.A, width + len(upper)), old.least, old.most),
         np.concatenate([program.lower, np.zeros(len(upper), dtype=np.int64)]),
         np.concatenate([program.upper, upper]),
     )

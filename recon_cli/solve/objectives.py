@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.placed import placed
+from recon_cli.model.placed import diagonal, placed
 from recon_cli.model.program import (
     IntegerProgram,
     LinearConstraints,
@@ -150,14 +150,10 @@ def interval_ends(
     return Maximization(with_rows(wider, rows), hstack([own, indicators]), constants)
 
 
-def diagonal(values: IntArray) -> sparse.csr_array:
-    """Return a sparse square matrix with some values on its diagonal."""
-    return placed(np.arange(len(values)), len(values), values)
-
-
 def scaled(A: sparse.csr_array, factors: IntArray) -> sparse.csr_array:
     """Multiply the rows of ``A`` by their factors; zeros are no entries."""
-    scaled = sparse.csr_array(diagonal(factors) @ A)
+    entries = A.data * np.repeat(factors, np.diff(A.indptr))
+    scaled = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape, copy=True)
     scaled.eliminate_zeros()
     return scaled
 

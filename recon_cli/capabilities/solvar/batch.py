@@ -286,18 +286,17 @@ class _Measurement:
         apart = self._largest(part, DIAMETER) if budget.diameter else None
         if apart is not None:
             known += apart.solutions
-        effort = self.account.effort(part.units, budget.unit * len(part.units))
-        if not budget.exact_intervals:
-            effort = replace(effort, limit=0.0)
         held = part.cells.coefficients @ part.incumbent
         ends = Ledger(part.program, part.cells.coefficients, known)
         for cell in np.flatnonzero(is_fixed).tolist():
             for sign in (1,) if measure is LOST else (1, -1):
                 ends.prove(cell, sign, sign * int(held[cell]), Confirmation())
-        reach_in_blocks(ends, self._blocks(part), effort, watch=on_ends)
-        left = replace(effort, limit=effort.limit - ends.effort)
-        tighten_bounds(ends, left, among=np.flatnonzero(ends.is_open_anywhere))
-        self.account.spend(part.units, ends.effort)
+        if budget.exact_intervals:
+            effort = self.account.effort(part.units, budget.unit * len(part.units))
+            reach_in_blocks(ends, self._blocks(part), effort, watch=on_ends)
+            left = replace(effort, limit=effort.limit - ends.effort)
+            tighten_bounds(ends, left, among=np.flatnonzero(ends.is_open_anywhere))
+            self.account.spend(part.units, ends.effort)
         self._book(part, ends)
         # Sums grow at the end alone: another attempt adds the component anew.
         self.solvar.add(largest.units, largest.reached, largest.bound)

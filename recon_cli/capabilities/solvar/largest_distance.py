@@ -27,7 +27,7 @@ from recon_cli.capabilities.solvar.distance import (
     relax_others,
 )
 from recon_cli.capabilities.solvar.unit_search import EffortAccount
-from recon_cli.model.program import fix_others, with_rows
+from recon_cli.model.program import activity_bounds, fix_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation
@@ -146,8 +146,9 @@ def _farthest_vertex(
     cells, effort = part.cells, account.effort(part.units, account.budget.unit)
     incumbent = cells.coefficients @ part.incumbent
     shared = (incumbent > cells.lower).astype(np.int64)
-    if measure is DIAMETER or effort.limit <= 0:
-        return np.empty(0, dtype=np.int64)
+    nothing = np.empty(0, dtype=np.int64)
+    if measure is DIAMETER or effort.limit <= 0 or not _can_lack(part, shared):
+        return nothing
     vertex = LinearRelaxation(part.program).solve(
         cells.coefficients.T @ shared.astype(np.float64), effort.limit
     )
@@ -162,7 +163,16 @@ def _farthest_vertex(
         most = least_value(part.program, -everyone, effort.limit)
         account.spend(part.units, most.deterministic_time)
         is_farthest = int(people.sum()) == -most.bound
-    return values if is_farthest else np.empty(0, dtype=np.int64)
+    return values if is_farthest else nothing
+
+
+def _can_lack(part: ComponentHistogram, shared: IntArray) -> bool:
+    """Test whether each row alone admits a solution without anybody in some histogram cells."""
+    program = part.program
+    lacking = part.cells.coefficients.T @ shared > 0
+    upper = np.where(lacking, program.lower, program.upper)
+    _, most = activity_bounds(program.constraints.A, program.lower, upper)
+    return bool((most >= program.constraints.least).all())
 
 
 class _Progress:

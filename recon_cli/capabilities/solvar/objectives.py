@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.placed import placed
+from recon_cli.model.placed import diagonal, placed, widened
 from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows, with_variables
-from recon_cli.solve.objectives import LinearFunctionals, Maximization, diagonal, hstack, scaled
+from recon_cli.solve.objectives import LinearFunctionals, Maximization, hstack, scaled
 
 
 def distance_from(
@@ -25,8 +25,7 @@ def distance_from(
         origin: Value of each functional to measure from, within its interval.
     """
     lost = loss_from(program, functionals, origin)
-    more = sparse.csr_array((len(origin), lost.program.shape[1] - program.shape[1]), dtype=np.int64)
-    terms = lost.terms + hstack([functionals.coefficients, more])
+    terms = lost.terms + widened(functionals.coefficients, lost.program.shape[1])
     return replace(lost, terms=sparse.csr_array(terms), constants=lost.constants - origin)
 
 
@@ -35,33 +34,40 @@ def loss_from(
 ) -> Maximization:
     """Maximise how much of ``origin`` a solution lacks, twice: the sum of ``2·(origin − y)⁺``.
 
-    Eq. (loss) of docs/method.md, with ``s`` the origin, ``d`` the shortfall and ``z`` whether there
-    is any.
+    The numerator of Eq. (loss) of docs/method.md, with ``d`` and ``z`` of Eq. (distance): how far a
+    functional moves to its nearer end. Where that is the upper one, it lacks ``d − (y − origin)``.
 
     Args:
         origin: Value of each functional to measure from, within its interval.
     """
     above, below = functionals.upper - origin, origin - functionals.lower
-    down = (above == 0) & (below > 0)
-    linear = scaled(functionals.coefficients, -2 * down.astype(np.int64))
+    is_up = above < below
+    linear = scaled(functionals.coefficients, -2 * is_up.astype(np.int64))
     inner = np.flatnonzero((above > 0) & (below > 0))
-    n = len(inner)
-    ups, downs, s = above[inner], below[inner], origin[inner]
-    one = sparse.eye_array(n, dtype=np.int64, format="csr")
-    y, nothing = functionals.coefficients[inner], sparse.csr_array((n, program.shape[1]))
-    # y + d + above·z ≤ s + above and d ≤ below·z.
-    first = sparse.hstack([y, one, diagonal(ups)])
-    second = sparse.hstack([nothing.astype(np.int64), one, -diagonal(downs)])
+    near, far = np.sort([above[inner], below[inner]], axis=0)
+    sign = np.where(is_up[inner], -1, 1)
+    s = sign * origin[inner]
+    wide = np.flatnonzero(near > 1)
+    wider = with_variables(program, np.concatenate([near, np.ones(len(wide), dtype=np.int64)]))
+    y = scaled(functionals.coefficients[inner], sign).tocoo()
+    at, further = np.arange(len(inner)), len(inner) + np.arange(len(wide))
+    d, z = program.shape[1] + at, program.shape[1] + further
+    # y + d + far·z ≤ s + far, and further rows d ≤ near·z; where near is 1, d is its own z.
+    entries = [
+        (y.row, y.col, y.data),
+        (at, d, np.where(near > 1, 1, 1 + far)),
+        (wide, z, far[wide]),
+        (further, d[wide], np.ones(len(wide), dtype=np.int64)),
+        (further, z, -near[wide]),
+    ]
+    row, column, value = map(np.concatenate, zip(*entries, strict=True))
     rows = LinearConstraints(
-        sparse.csr_array(sparse.vstack([first, second])),
-        np.concatenate([s - downs, -downs]),
-        np.concatenate([s + ups, np.zeros(n, dtype=np.int64)]),
+        sparse.csr_array((value, (row, column)), shape=(len(inner) + len(wide), wider.shape[1])),
+        np.concatenate([s - near, -near[wide]]),
+        np.concatenate([s + far, np.zeros(len(wide), dtype=np.int64)]),
     )
-    wider = with_variables(program, np.concatenate([downs, np.ones(n, dtype=np.int64)]))
-    losses = placed(inner, len(origin)) * 2
-    sides = sparse.csr_array((len(origin), n), dtype=np.int64)
-    terms = hstack([linear, sparse.csr_array(losses), sides])
-    return Maximization(with_rows(wider, rows), terms, 2 * origin * down)
+    terms = hstack([linear, placed(inner, len(origin)) * 2])
+    return Maximization(with_rows(wider, rows), widened(terms, wider.shape[1]), 2 * origin * is_up)
 
 
 def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximization:
