@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePath
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -283,13 +283,12 @@ def read_manifest(folder: Path, *, command: str) -> Manifest:
             f"{path} is the manifest of {manifest.folder}/, not of {folder.name}/; "
             f"run `{command}` again"
         )
-    apart = folder.parent / manifests_folder(manifest.stage)
+    apart = folder.parent / manifests_folder(manifest.stage) / whole_name(folder)
     try:
-        whole = _read(apart / whole_name(folder), command)
+        whole = _read(apart, command)
     except FileNotFoundError:
         return manifest
-    told = whole.as_public(manifest.folders)
-    return whole if told.document() == manifest.document() else manifest
+    return whole if _is_public_form(_stamp(path), _stamp(apart)) else manifest
 
 
 def whole_name(folder: Path) -> str:
@@ -297,10 +296,23 @@ def whole_name(folder: Path) -> str:
     return f"{folder.name}.json"
 
 
+class _Stamp(NamedTuple):
+    """A file as it stands: another inode, time or size is another content."""
+
+    path: Path
+    inode: int
+    modified: int
+    size: int
+
+
+def _stamp(path: Path) -> _Stamp:
+    about = path.stat()
+    return _Stamp(path, about.st_ino, about.st_mtime_ns, about.st_size)
+
+
 def _read(path: Path, command: str) -> Manifest:
     try:
-        about = path.stat()
-        manifest, is_intact = _parsed(path, about.st_ino, about.st_mtime_ns, about.st_size)
+        manifest, is_intact = _parsed(_stamp(path))
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as error:
@@ -313,17 +325,24 @@ def _read(path: Path, command: str) -> Manifest:
     return manifest
 
 
-@lru_cache(maxsize=64)
-def _parsed(path: Path, _inode: int, _modified: int, _size: int) -> tuple[Manifest, bool]:
-    """Parse a manifest, and check its seal.
+# Both are cached: a nation has thousands of partitions, and each is read by its manifest.
 
-    Results are cached: a nation has thousands of partitions.
-    """
-    text = path.read_text(encoding="utf-8")
-    _require_format(path, text)
+
+@lru_cache(maxsize=64)
+def _parsed(stamp: _Stamp) -> tuple[Manifest, bool]:
+    """Parse a manifest, and check its seal."""
+    text = stamp.path.read_text(encoding="utf-8")
+    _require_format(stamp.path, text)
     manifest = Manifest.model_validate_json(text)
     said = json.loads(text, parse_constant=str)
     return manifest, said.get("seal") == _seal(said)
+
+
+@lru_cache(maxsize=64)
+def _is_public_form(public: _Stamp, whole: _Stamp) -> bool:
+    """Test whether a public manifest says what a whole one, kept apart, lets the public know."""
+    told, kept = _parsed(public)[0], _parsed(whole)[0]
+    return kept.as_public(told.folders).document() == told.document()
 
 
 class _Form(_Record):
