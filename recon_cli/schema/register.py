@@ -64,8 +64,8 @@ class PublicationSpec(Spec):
     Attributes:
         name: Before the names of its tables: ``wards.T1``.
         release: Its schema: the path of a file, from the register's folder, or a packaged one.
-        date: Reference date of its counts; publications of different dates are no register.
-        universe: Who is published at all: feature → the values that count; default everybody.
+        date: Reference date of its counts; publications of different dates cannot form a register.
+        universe: Who is covered: feature → values included; default everybody.
         features: Its features that are groups of others, or have another name.
         ingest: Its files, as the section ``ingest`` of a config.
     """

@@ -119,7 +119,8 @@ def maximize(
         hint: A known solution to begin with.
 
     Returns:
-        Without effort nothing is tried: the bound is then what the variables' own bounds allow.
+        The best solution found, and a bound; without a budget, the bound that the variables' own
+        bounds give.
     """
     if effort.limit <= 0:
         return SolveResult(

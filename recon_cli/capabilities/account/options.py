@@ -38,9 +38,9 @@ class Account(Section):
             ``private/account.jsonl`` in the work folder.
         limit: Limit of the total privacy loss; a protection that would exceed it is refused
             before anything is drawn.
-        delta: Probability that ε may be exceeded.
+        delta: Probability that ε is exceeded.
         people: Sizes of groups of people for which ε is shown.
-        tight: Also find ε by the distribution of the privacy loss; takes seconds.
+        tight: Also compute ε from the distribution of the privacy loss; takes seconds.
     """
 
     of: Annotated[str, Field(min_length=1)]

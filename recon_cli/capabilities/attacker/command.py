@@ -12,7 +12,7 @@ from recon_cli.console.stage_command import run_and_print
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
-    """Make the files that attackers hold on a synthetic population.
+    """Make attackers' files about a synthetic population.
 
     Writes comrcl/ (a commercial file, COMRCL, with gaps, stale addresses and errors; its column
     truth says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).

@@ -1,8 +1,8 @@
 """``attribute:`` known people, and the values that the tables prove about them.
 
 The attackers' files have some columns of each person. Writes private/attribute/: the further
-values that each person has in every solution, and the published counts that leave no other. Names
-stay there: only numbers are printed, and no page shows names.
+values that each person has in every solution, and the published counts that prove them. Names stay
+there: only numbers are printed, and no page shows names.
 
 Example:
   recon attribute -c school.yaml
@@ -25,10 +25,10 @@ class Attribute(Section):
     """The section ``attribute``.
 
     Attributes:
-        attackers: By name: a path; or ``path``, ``columns``, ``values``, ``id`` and ``sheet`` of a
-            file with other headers and codes, as in ``link``. No truth is needed.
+        attackers: Name → a path, or ``path``, ``columns``, ``values``, ``id`` and ``sheet`` of a
+            file with other headers and codes, as in ``link``. The true records are not needed.
         id: Column that identifies a person.
-        reasons: Number of groups of people for which to find the counts that leave no other value.
+        reasons: Number of groups of people for which to find the counts that prove their values.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -1,11 +1,11 @@
 """``audit:`` the values that suppressed, rounded and omitted counts can take, given all others.
 
-Writes audit/: for every count that is not published exactly, or is omitted from a table that has
-other counts of its place, the least and the greatest value in any solution of all tables and
-levels together. The count is recovered (one value is possible), narrowed (the possible values
-span less than `audit.safety` requires or, by default, the declared rule of its protection), or safe
-(two solutions are known that are far enough apart).
-Needs tables/ (`recon ingest`), but no reconstruction.
+Writes audit/: for every count that is not published exactly, or is omitted from a table that gives
+other counts of that place, the least and the greatest value in any solution of all tables and
+levels together. The count is recovered (one value is possible), narrowed (the possible values span
+less than `audit.safety`, or by default than the rule of its protection requires), or safe (two
+known solutions have values far enough apart). Needs tables/ (`recon ingest`), but no
+reconstruction.
 
 Example:
   recon audit -c hospital.yaml
@@ -32,8 +32,9 @@ class Audit(Section):
             the rule of its protection requires (docs/protected.md).
         ask: Levels at which every cell is audited, published there or not, such as the units
             into which overlapping areas cut each other.
-        region_seconds: Budget of each region, in deterministic seconds. With over 50,000 variables
-            (some 2,500 schools), its districts get proportionally more.
+        region_seconds: Budget of each region, in deterministic seconds: the solver's work, not time
+            on a clock. A region of over 50,000 variables (some 2,500 schools) gets proportionally
+            more.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -1,8 +1,8 @@
 """``capacity:`` how much the tables reveal, and how much noise they would need.
 
-Writes capacity/: the number of independent cells by exact rank, the number of unknowns before
-and after zeros, the bits in the records and in the counts, three estimates of the noise needed,
-and a page.
+Writes capacity/: the number of independent cells by exact rank, the number of unknowns with and
+without those that zeros exclude, the bits in the records and in the counts, three estimates of the
+noise needed, and a page.
 
 Example:
   recon plan capacity -c al.yaml
@@ -27,9 +27,9 @@ class Capacity(Section):
 
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
-        right: Probabilities, above 0.5, with which an attacker may distinguish two records.
+        right: Probabilities, above 0.5, with which an attacker can at most distinguish two records.
         shares: Shares of the records' bits that may be revealed.
-        gain: Largest gain allowed to the decoder, relative to its success without tables.
+        gain: Largest gain allowed to an attacker's decoder, relative to its success without tables.
         sd: Standard deviations of noise to simulate.
         simulated_units: Number of units to simulate.
         seed: Seed of the simulation; default the run's seed.

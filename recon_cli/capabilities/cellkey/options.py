@@ -2,7 +2,7 @@
 
 Every record has a key; the sum of the keys in a cell selects the offset of its count from a
 p-table, which has maximum entropy for a given maximum and variance, or is read from a file. With
-counts instead of records (cellkey.counts), a cell's key depends on its place and condition, so
+counts instead of records (cellkey.counts), a cell's key depends on its place and definition, so
 that the same people get different offsets in different cells. Writes perturbed/ (a tidy
 publication and its protection.yaml, which recon ingest reads); accuracy, the whole manifest and
 the secret key, which later tables need, are in private/cellkey/.
@@ -28,8 +28,9 @@ class Cellkey(PerturbingCounts):
     Attributes:
         max: Greatest offset of the p-table.
         variance: Variance of the offsets.
-        never: Small counts, ``[1, 2]``, that are never published.
-        ptable: A CSV file of R's ptable or of the ONS; replaces max, variance and never.
+        never: Small counts that are never published, such as ``[1, 2]``.
+        ptable: A p-table as CSV, in the format of R's ptable or of the ONS; replaces max, variance
+            and never.
         identifier: Column that record keys are derived from; default all columns.
     """
 

@@ -21,8 +21,8 @@ class Census1980(PublishingCounts):
     """The section ``census1980``.
 
     Attributes:
-        decides: Whose smallest group decides whether tables of people of voting age are withheld:
-            ``all_ages``, as in the study's code, or ``voting_age``.
+        decides: Population whose smallest group decides whether tables of people of voting age are
+            withheld: ``all_ages``, as in the study's code, or ``voting_age``.
     """
 
     decides: Literal["all_ages", "voting_age"] = "all_ages"

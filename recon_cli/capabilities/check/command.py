@@ -37,7 +37,7 @@ BROKEN, UNDECIDED = 20, 21
     "--json",
     "json_file",
     type=GivenPath(dir_okay=False, allow_dash=True),
-    help="Write the verdicts as JSON; - writes them alone, to stdout.",
+    help="Write the verdicts as JSON; with -, to stdout, and nothing else there.",
 )
 @click.option("--junit", "junit_file", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
 @click.option("--show-counts", is_flag=True, help="Show examples: places and counts.")
@@ -54,9 +54,9 @@ def command(
     """Check the published tables against your rules: kept, broken or undecided.
 
     Runs the stages that the rules need, as `recon run` does. A rule is broken if more violations
-    are proven than it allows, and kept if more are impossible and nothing was left out; anything
-    that was not looked at, or is unfinished after --seconds, leaves rules undecided. Since logs may
-    be published, places and counts are only shown with --show-counts.
+    are proven than it allows, and kept if more violations are impossible and nothing was left out;
+    anything that was not looked at, or is unfinished after --seconds, leaves rules undecided. Since
+    logs may be published, places and counts are only shown with --show-counts.
 
     Example:
       recon check -c ward.yaml
@@ -66,7 +66,7 @@ def command(
     \b
     Exit codes: 0 all rules are kept, 20 one is
     broken, 21 none is broken and one is undecided;
-    otherwise a stage's, 1 to 11.
+    otherwise a stage's, 1 to 12.
     """  # noqa: D301 - click wants the character itself
     started = time.monotonic()
 

@@ -134,8 +134,8 @@ class Check(Section):
     Attributes:
         rules: Each with one subject (``recovered``, ``interval``, ``certain_records``,
             ``disclosed``, ``geography``, ``categories``) and a limit, ``most`` or ``share``.
-        tables: The published tables, as in ``reconstruct``; no rule is kept while one of them is
-            missing from the files. Default: every table.
+        tables: The published tables, as in ``reconstruct``; no rule counts as kept while one of
+            them is missing from the files. Default: every table.
         seconds: Stop the stages after this time; unfinished work leaves rules undecided.
         scope: For a register: ``new`` counts only violations that the candidate adds to the other
             publications; ``all`` counts those of all publications together.

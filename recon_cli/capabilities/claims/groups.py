@@ -314,9 +314,9 @@ def disclosing_groups(
 ) -> dict[str, BoolArray]:
     """Test for each kind of disclosure which groups determine another column: Eq. (alike).
 
-    A group whose size is verified discloses another column if as many people, in every solution,
-    have one value on it. *Identity*: the group is one person. *Attribute*: the group is of any size
-    and provably alike. *Inferential*: at least a share of the group is alike.
+    A group whose size is verified discloses another column if, in every solution, enough of its
+    people share one value of it. *Identity*: the group is one person. *Attribute*: the group is of
+    any size and provably alike. *Inferential*: at least a share of the group is alike.
 
     Args:
         lower: For each group its proven least size.

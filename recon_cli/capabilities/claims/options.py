@@ -1,7 +1,7 @@
 """``claims:`` statements about people that hold in every solution, and how hard to try.
 
 Writes claims/ (exactly, or at least, n people of a unit have these values in these columns),
-claim_units/ (one row per unit) and disclosures/ (people of whom a few columns determine others).
+claim_units/ (one row per unit) and disclosures/ (people for whom a few columns determine others).
 All subsets of the published columns are examined, and every claim is proven; `recon prove` writes
 the proofs.
 
@@ -26,7 +26,8 @@ class Claims(Section):
         unit_seconds: Budget of each unit, in deterministic seconds.
         share: A value counts as inferred if at least this share of a group provably has it.
         seed: Seed of the solver; default the run's seed.
-        absent: Also claim that nobody of a unit has some values, where no single table states it.
+        absent: Also claim that nobody in a unit has certain values, where no single table states
+            it.
         at_most: Also compute an upper bound for claims of the form "at least n people".
     """
 

@@ -318,7 +318,7 @@ class Compare(Section):
         truth: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
         protections: Name → protection, or a list of several, applied in order; its folder in
             ``compare/`` has the same name.
-        swaps: Further protections: experimental swaps, every combination of some settings.
+        swaps: Further protections: experimental swaps with every combination of the given settings.
         sweep: A parameter of some protections, at several values: risk and error as curves.
         tables: The tables that are published; default every table.
         weights: Table → weight of its errors; default 1 each.

@@ -24,7 +24,7 @@ class Contributions(Section):
 
     Attributes:
         tables: The whole publication, as in ``reconstruct``; default every table.
-        parts: Parts to leave out, one at a time: ``tables``, printed statistics among them,
+        parts: Parts to leave out, one at a time: ``tables`` (including printed statistics),
             ``levels``, or ``features`` (all cells and statistics that distinguish values of one).
         without: Name → tables to leave out together, for further rows of the result.
         orders: Number of random orders for Shapley values; 0 for none.

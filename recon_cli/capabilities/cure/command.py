@@ -44,7 +44,7 @@ _NAMED = 4
     type=click.IntRange(1, 20),
     default=2,
     show_default=True,
-    help="Sets of counts that may be true, on each of which everything is tried.",
+    help="Number of possible sets of true counts on which to try each cure.",
 )
 @click.option(
     "--base",
@@ -52,7 +52,7 @@ _NAMED = 4
     type=click.IntRange(min=2),
     multiple=True,
     metavar="N",
-    help="Also try rounding to a base. Repeatable.  [default: 3, 5 and 10]",
+    help="Base to try rounding to. Repeatable.  [default: 3, 5 and 10]",
 )
 @click.option(
     "--seconds",
@@ -69,12 +69,13 @@ def command(
 
     Where `recon audit` recovers counts, this looks for further counts to withhold, and tries
     rounding to several bases. It needs no true counts: it fills each star (a withheld count) in
-    agreement with all published counts, in several ways (--fillings), and tries each cure on each.
+    agreement with all published counts, in several ways (--fillings), and tries each cure on each
+    filling.
 
-    It is an estimate: the choice of stars, and what rounding leaves, rest on counts that need not
-    be the true ones. The effect of the named stars is proven: the published tables are audited
-    without them. Whoever has the true counts uses `recon export --suppressed`, or `recon protect`,
-    and audits the result.
+    It is an estimate: the choice of stars and the results of rounding rest on counts that may not
+    be the true ones. The effect of the stars it names is proven: the tables are audited with those
+    counts withheld. If you have the true counts, use `recon export --suppressed` or `recon
+    protect`, and audit the result.
 
     Example:
       recon plan cure -c pupils.yaml

@@ -31,7 +31,7 @@ _ONE_SUM = "5-6"
     "--queries",
     default="1x,2x,5x,10x",
     metavar="LIST",
-    help="Numbers of sums, or times as many as bits: 50,1x,20x.",
+    help="Numbers of sums, or multiples of the number of bits: 50,1x,20x.",
 )
 @click.option(
     "--noise",
@@ -46,7 +46,7 @@ _ONE_SUM = "5-6"
     "--decoder",
     type=click.Choice(["auto", "least-squares", "least-absolute", "feasible"]),
     default="auto",
-    help="One for all; auto: by the kind of noise.  [auto]",
+    help="The same for all noise; auto: chosen by the kind of noise.  [auto]",
 )
 @click.option(
     "--design",
@@ -60,7 +60,9 @@ _ONE_SUM = "5-6"
     help="A published experiment, in place of the options above.",
 )
 @click.option(
-    "--trials", type=click.IntRange(min=1), help="Trials of each setting.  [10; as published]"
+    "--trials",
+    type=click.IntRange(min=1),
+    help="Trials of each setting.  [10; with --figure as published]",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything.  [0]")
 @click.option(

@@ -21,7 +21,7 @@ class Estimate(Section):
     """The section ``estimate``.
 
     Attributes:
-        level: Coverage of an interval in percent, for each count by itself.
+        level: Coverage of each count's interval, in percent; not of all together.
     """
 
     level: Annotated[float, Field(gt=0, lt=100, strict=False)] = 95

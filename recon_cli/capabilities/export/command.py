@@ -75,16 +75,16 @@ def command(
 
     --suppressed makes files of true counts publishable: it replaces small counts, and those that
     would give them away, by --mark, which a footnote explains. If `recon protect suppress` has not
-    run, it runs, on the files' own counts. Statistics that the schema declares, and percentages
-    that were read, are withheld where they would give a small count away. Numbers that were not
-    read, such as means in a sheet, stay; the notes name them. Sheets that were not read are left
-    out, except those of --keep-sheet. Formulas become numbers.
+    run, it is run first, on the files' own counts. Statistics that the schema declares, and
+    percentages that were read, are withheld where they would give a small count away. Numbers that
+    were not read, such as means in a sheet, stay; what the command prints names them. Sheets that
+    were not read are left out, except those of --keep-sheet. Formulas become numbers.
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
     unit provably has one solution. It marks each record that is unique on the attacker's keys,
-    certain, in a place with too few people, or in a category with too few. Those limits, and
-    national totals, come from the rules of `recon check`. With --of, the records are those of
-    another file about the same places. The workbook is not for publication.
+    certain, in a place with too few people, or in a category with too few. Both limits, and the
+    national totals of categories, come from the rules of `recon check`. With --of, the records are
+    those of another file about the same places. The workbook is not for publication.
 
     Example:
       recon export -c pupils.yaml --to marked

@@ -44,7 +44,7 @@ def command(
     r"""Download published files from the publisher's site.
 
     STATE is an abbreviation, a name or a number: al, Alabama, 01. An interrupted
-    download is resumed. A file gets its name once it is complete and checked; its SHA-256 is
+    download is resumed. A file gets its final name once it is complete and checked; its SHA-256 is
     written to sha256sums.txt beside it, and compared the next time. A file that you put there
     yourself is checked and recorded. No config is needed.
 

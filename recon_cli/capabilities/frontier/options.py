@@ -65,24 +65,24 @@ class Frontier(Section):
 
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
-        weights: Table → weight of its squared error; 1 for others, 0 for not published.
+        weights: Table → weight of its squared error; 1 for others, 0 if not published.
         users: Name → weights and benefit of a user or group, in place of ``weights``.
         epsilon: Privacy losses of the whole release.
-        noise: ``laplace``, ``geometric`` (on strategies of integers) or ``gaussian``.
-        delta: Probability that a Gaussian release may exceed its ε.
+        noise: ``laplace``, ``geometric`` (for strategies with integer weights) or ``gaussian``.
+        delta: Probability that a Gaussian release exceeds its ε.
         neighbours: ``add-or-remove``: data sets that differ in one record; ``replace``: in the
             values of one record.
-        people: Number of people among whom one count is published, for randomized response.
-        share: Share of these people who are counted, for randomized response.
-        innocuous: Probability of "yes" for the innocuous question of randomized response.
-        at_most: Public bound of a small count, such as of a household: computes how often each
+        people: Size of the group that one published count is about, for randomised response.
+        share: Share of these people who are counted, for randomised response.
+        innocuous: Probability of "yes" for the innocuous question of randomised response.
+        at_most: Public upper bound of a small count, such as of a household; adds how often each
             mechanism publishes it correctly, and what a published count leaves open.
-        branching: Number of geounits in each geounit of the level above, coarsest first, for the
-            error of one count of each geounit after least squares over levels.
+        branching: Number of children of a geounit at each level, coarsest first; gives the error of
+            one count after least squares over levels.
         price: Cost of a unit of ε, in units of weighted mean squared error, for the optimal ε with
             ``laplace`` noise.
         invariant: Counts assumed to be exact, to compute what that costs: the belief of the
-            strongest adversary, and the bits that they reveal of what noise left open.
+            strongest adversary, and the bits that these counts reveal beyond the noisy ones.
     """
 
     tables: TableChoice | None = None

@@ -208,29 +208,31 @@ class Ingest(Section):
     Attributes:
         source: Format of the files; ``register`` for a register of publications: its file is the
             only path, and says how to read each.
-        paths: Files, or folders of files; of legacy formats also folders of zips.
-        tables: For the legacy formats: the tables to read, as in ``reconstruct``; segments without
-            any of them need not be there. Default every table.
+        paths: Files, or folders of files; for the Census Bureau's legacy formats also folders of
+            zips.
+        tables: For the legacy formats: the tables to read, as in ``reconstruct``; files (segments)
+            with none of them may be missing. Default every table.
         mapping: What the files do not say themselves; `recon init` drafts it.
         absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
-            for all others. One value for all tables, or one
-            per table; a table that is not named then has ``zero``.
+            for all others. One value for all tables, or one per table; tables that are then not
+            named have ``zero``.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``; default
             ``geounits.txt`` beside the files, if there is one. Without a list, a geounit that has
             no row is taken to be empty if published zeros prove it; otherwise one unit stands for
             all geounits that the files do not list.
         membership: With ``areas`` in the schema: which areas each unit lies in, a CSV or Parquet
-            file with a column for each level, as offices publish lookups. An empty field: the unit
-            is outside that system of areas. Without a column for the unit, each distinct row is a
-            unit. It has to list every unit, empty ones too: nobody lives in one that it leaves
-            out. Several files that list the same units are given as file → level → its column.
-        columns: Level → its column in the membership file, where that is called something else.
-        names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
-            ``name``; pages and ``recon show`` have the name beside the geoid. Names listed
+            file with a column for each level, like an office's lookup file. An empty field: the
+            unit is outside that system of areas. Without a column for the unit, each distinct row
+            is a unit. List every unit, empty ones too: one left out is taken to be uninhabited.
+            Several files that list the same units are given as file → level → its column.
+        columns: Level → its column in the membership file, if its name differs from the level's.
+        names: Names of the places, a CSV or Parquet file with columns ``geoid`` and
+            ``name``; pages and ``recon show`` print the name beside the geoid. Names listed
             in ``mapping.geoids`` need not be in this file.
-        protection: A file that declares the law, or rule, by which counts were suppressed, rounded
-            or perturbed; default ``protection.yaml`` beside the files, if there is one.
-        piece_people: About how many people a worker takes at a time; fewer need less memory.
+        protection: A file that declares the rule or distribution by which counts were suppressed,
+            rounded or perturbed; default ``protection.yaml`` beside the files, if there is one.
+        piece_people: Approximate number of people that a worker takes at a time; fewer need less
+            memory.
     """
 
     source: Annotated[SourceFormat, BeforeValidator(_current)]

@@ -138,7 +138,7 @@ def place_names(config: Ingest) -> dict[str, str]:
 
 
 def file_mapping(config: Ingest) -> sources.FileMapping:
-    """Collect what the config says of the columns of its files."""
+    """Collect what the config says about its files' columns."""
     given = {} if config.mapping is None else config.mapping.model_dump()
     said = given.pop("dimensions", {}).items()
     dimensions = {name: sources.DimensionMapping(**each) for name, each in said}

@@ -85,15 +85,15 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--total",
     metavar="LABEL",
     multiple=True,
-    help="For tables: a column, row or value that is the total of others, though no number shows "
-    "it. Repeatable.",
+    help="For tables: a column, row or value that is the total of others, even if no "
+    "number shows it. Repeatable.",
 )
 @click.option(
     "--apart",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column that lists kinds that exclude each other, without a "
-    "total, or that counts one such kind. Repeatable.",
+    help="For tables: header of a column that lists mutually exclusive kinds "
+    "without a total, or counts one of them. Repeatable.",
 )
 @click.option(
     "--sum",
@@ -119,19 +119,19 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--nil",
     metavar="TEXT",
     multiple=True,
-    help="For tables: a text that stands for nobody, such as '–'. Repeatable.",
+    help="For tables: a text that means 0, such as '–'. Repeatable.",
 )
 @click.option(
     "--withheld",
     metavar="TEXT",
     multiple=True,
-    help="For tables: a text in place of a count that is not published, whatever the rule. "
+    help="For tables: a text in place of a count that is not published, for whatever reason. "
     "Repeatable.",
 )
 @click.option(
     "--unscaled",
     is_flag=True,
-    help="For tables: numbers are plain counts, though words beside them mention thousands.",
+    help="For tables: numbers are plain counts, even if words beside them mention thousands.",
 )
 @click.option(
     "--thousands", metavar="MARK", help="For tables: the mark between groups of three digits."
@@ -139,7 +139,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
 @click.option(
     "--parentheses",
     type=click.Choice([NUMBERS, WITHHELD]),
-    help="For tables: what numbers in parentheses are, such as (9): 9, or withheld.",
+    help="For tables: what a number in parentheses, such as (9), means: 9, or a withheld count.",
 )
 @click.option(
     "--one-place",
@@ -149,7 +149,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
 @click.option(
     "--place-per-sheet",
     is_flag=True,
-    help="For workbooks: each sheet is about one place, and is called by it.",
+    help="For workbooks: each sheet is about one place, and is named after it.",
 )
 @click.option(
     "--above",
@@ -193,7 +193,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     is_flag=True,
     help="For tables: they list every place, so nobody is elsewhere.",
 )
-@click.option("--yes", is_flag=True, help="Accept the reading found where another is possible.")
+@click.option("--yes", is_flag=True, help="Accept the reading found, even if another is possible.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def command(
@@ -208,13 +208,13 @@ def command(
 ) -> None:
     r"""Write a commented config for published files.
 
-    PATH is a state's zip, a folder of zips, a folder of unpacked members, tidy CSV or Parquet
+    PATH is a state's zip, a folder of zips, a folder of unzipped files, tidy CSV or Parquet
     (columns geoid, table, cell, count), or tables as portals and offices publish them: CSV, TSV,
     xlsx, JSON, or zips of them. The command finds out what it is and which packaged release it
     belongs to. If it belongs to none, it drafts a schema from the labels. It prints what it could
     not determine. At a terminal it asks about what the numbers leave open; elsewhere it ends with
-    exit code 2 and prints the flag that gives each answer. Beside the config lies a page that shows
-    each sheet as it was read. `recon run` then does everything that the config says.
+    exit code 2 and prints the flag that gives each answer. A page beside the config shows each
+    sheet as it was read. `recon run` then does everything that the config says.
 
     Example:
       recon init data/al2010.sf1.zip

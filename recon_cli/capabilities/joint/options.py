@@ -1,9 +1,9 @@
 """``joint:`` the records that two releases about the same places prove together.
 
 Writes joint/ (a row for each record of this run's release that is in every joint solution, proven
-by its own tables `alone` or only `joint` with the others), joint_partner/ (the same for the
-partner's records) and joint_units/. With `compositions`, which ask who lives with whom, it also
-writes joint_compositions/ (households that are certain with every member) and joint_members/.
+by its own tables `alone`, or only `joint`, by both releases' tables), joint_partner/ (the same for
+the partner's records) and joint_units/. With `compositions`, which ask who lives with whom, it also
+writes joint_compositions/ (households that are certain down to every member) and joint_members/.
 Each release is ingested by a run of its own; `links` states how their records are linked. Each
 place is examined alone, with coarser counts as upper bounds. Both runs need tables/ (`recon
 ingest`), but no reconstruction.
@@ -29,14 +29,14 @@ class Joint(Section):
     Attributes:
         partner: The config of the run that ingested the other release.
         further: Configs of runs whose releases have further counts of the same records, such as
-            of people by properties of their households.
+            people by type of household.
         links: Links between the records of both: ``sf1_2010``, or the path of a .yaml file
             (docs/schema.md).
         assumptions: Use structural zeros that either schema merely assumes.
         unit_seconds: Budget of each place, in deterministic seconds: for both releases together,
             and again for each alone.
         compositions: Limit on combinations of a household and all its members that are listed for a
-            place, to find the certain ones; 0 skips this. 4000 usually take less than a second.
+            place, to find the certain ones; 0 skips this. 4000 usually takes under a second.
         seed: Seed of the solver; default the run's seed.
     """
 

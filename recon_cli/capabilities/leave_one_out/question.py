@@ -128,18 +128,18 @@ def leave_out(
         records: The records that were tabulated: the unit's geoid and the features.
 
     Returns:
-        One row for each unit and record: the unit's geoid, the histogram columns that the tables
-        tell apart, ``people`` (how many with this record are left out, one at a time),
+        One row for each unit and record: the unit's geoid, the histogram columns, as far as the
+        tables distinguish them, ``people`` (how many with this record are left out, one at a time),
         ``population`` of the unit, ``modal`` (whether the gained values are the unit's modal
-        guess), ``chance`` and ``chance_without`` (that the attack says what is true), ``settled``
+        guess), ``chance`` and ``chance_without`` (that the attack is right), ``settled``
         and ``settled_without`` (whether the gained values follow from the known ones in every
         solution; null where undecided), ``certain`` and ``certain_without`` (whether the record is
         in every solution; likewise), ``status`` (``complete``, ``partial``: something is undecided,
         ``open``: the tables do not bound the unit's people, ``quarantined``) and ``seconds``,
-        deterministic, for each record.
+            deterministic, for each record.
 
     Raises:
-        ConfigError: Nothing is gained from these tables.
+        ConfigError: No column to be gained is in these tables.
         SourceError: The counts are not exact, or not those of the records.
     """
     plan = make_variability_plan(release, tables, published.coverage, "exact")

@@ -1,8 +1,9 @@
 """``link:`` which files are matched, and on which columns.
 
-Within a block, records match on exact keys first, then on binned ones; none matches twice. A
-match gives the attacker the source's values; it is confirmed if that person truly has them there.
-Writes links/ (one row per putative match), and the counts that `recon score` makes tables of.
+Within a block, records match on exact keys first, then on binned ones; none matches twice. A match
+gives the attacker the record's values; it is confirmed if the person truly has these values in that
+block. Writes links/ (one row per putative match), and the counts that `recon score` makes tables
+of.
 
 Example:
   recon link -c al.yaml
@@ -144,15 +145,16 @@ class Link(Section):
     """The section ``link``.
 
     Attributes:
-        cef: The truth; default ``cef/`` or ``persons/`` (of `recon data synth`) in the work folder.
+        cef: The edited truth; default ``cef/`` or ``persons/`` (of `recon data synth`) in the work
+            folder.
         hdf: The records that were tabulated, if known; default ``hdf/`` in the work folder, if
             it exists.
-        sources: Further sources by name: a path; ``path`` with ``layout``, or ``columns`` and
-            ``values``, of a file with other headers and codes; or ``microdata``. Default this
-            run's own microdata, if it is there.
-        guessers: By name; default MDG (guesses the commonest values) and PRG (in proportion), from
-            the HDF, else from the tables.
-        attackers: By name: a path; ``path``, ``columns``, ``values`` and ``id`` of a file with
+        sources: Name → a further source: a path; ``path`` with ``layout``, or ``columns`` and
+            ``values``, of a file with other headers and codes; or ``microdata``. Default this run's
+            own microdata, if it is there.
+        guessers: Name → a guesser; default MDG (guesses the commonest values) and PRG (in
+            proportion), from the HDF, else from the tables.
+        attackers: Name → a path; ``path``, ``columns``, ``values`` and ``id`` of a file with
             other headers and codes; or ``cef``: the CEF's exact columns. Default CEF_atkr
             (``cef``), and COMRCL if ``comrcl/`` is in the work folder.
         id: Column with a person's identifier.
@@ -161,11 +163,12 @@ class Link(Section):
         exact: Columns of the first pass; default the schema's.
         binned: Columns of the second pass; default the schema's.
         passes: Passes in place of exact and binned, from strict to lax; counts are then by pass.
-        weights: Or one pass for each way that two records can agree, from the highest weight down.
+        weights: In place of passes: one pass for each way that two records can agree, from the
+            highest weight down.
         gains: Columns that the attacker gains; default the schema's.
         seed: Breaks ties and draws guesses; default the run's seed.
-        draws: Number of times that ties are broken anew, for intervals across seeds.
-        rows: Write ``links/`` row by row; the counts are always kept.
+        draws: Number of random ways to break ties, for intervals across seeds.
+        rows: Write ``links/``, one row per match; the counts are always written.
     """
 
     cef: ConfigPath | None = None

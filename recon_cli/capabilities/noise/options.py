@@ -31,7 +31,8 @@ class Noise(MeasuringRecords):
         units: In place of geounits, ``exact``: only units with records are measured, which
             reveals exactly which they are. Either geounits or units is needed, except for study.
         scale: Multiplies every budget of the strategy, as in ``1/8``.
-        levels: Levels of the strategy; default all that the release has from its partitions down.
+        levels: Levels of the strategy; default all that the release has from its partition level
+            (such as county) down.
         without: Features that the strategy measures and the release lacks.
         source: ``keyed``: from a secret key, or a study_seed; ``opendp``: from OpenDP.
     """

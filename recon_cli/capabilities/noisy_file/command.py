@@ -28,13 +28,13 @@ from recon_cli.schema import load_release
 def command(
     *, folder: Path, to: Path, strategy: str, release: str, without: tuple[str, ...]
 ) -> None:
-    r"""Read published noisy measurement files into a publication.
+    r"""Convert published noisy measurement files to tidy tables.
 
     FOLDER is a product as published: County.parquet, Tract.parquet, Block_Group.parquet and
     Block.parquet, each with DPQuery/ and a row for each geounit and query. Writes the counts by
-    county, the law of each query's noise, and a schema of the queries, as `recon protect noise`
-    does; geoids are the codes of the noise's own geography. Queries that the strategy lacks, and
-    those of more than 32,767 counts, are left out and named.
+    county, the distribution of each query's noise, and a schema of the queries, as `recon protect
+    noise` does; geoids are the codes of the geography that was measured. Queries that the strategy
+    lacks, and those of more than 32,767 counts, are left out and named.
 
     Example:
       recon data noisy US_Person_PL_PROD --to noisy

@@ -115,7 +115,7 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is
             published beside the counts. Without it, the counts do not show which units exist.
-        tables: Tables of records, as in ``reconstruct``; default every table.
+        tables: Tables of records to publish, written as for ``reconstruct``; default every table.
     """
 
     geounits: ConfigPath | None = None

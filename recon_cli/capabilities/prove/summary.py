@@ -11,7 +11,7 @@ from recon_cli.plurals import plural
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:  # noqa: ARG001
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest = outcome.manifest
     total = manifest.totals["statements"]
     facts: list[Fact] = [

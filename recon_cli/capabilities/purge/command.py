@@ -19,7 +19,7 @@ def command(options: RunOptions, *, yes: bool) -> None:
 
     These are the folders of all stages, private/ with its keys, unfinished work, locks, logs of
     --log-json, and the folders disagreements/ and contradictions/. Other files are kept and
-    listed, even in a stage's folder; so are links, and files that were written elsewhere. The
+    listed, even in a stage's folder; so are links. Files outside the work folder are untouched. The
     command refuses a folder without any run, and one in which a stage is running. Files are
     removed, not overwritten: backups and the disk may still have them.
 

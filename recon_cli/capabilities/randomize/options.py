@@ -1,7 +1,7 @@
 """``randomize:`` random replacement of answers.
 
-Randomised response: each answer is kept or replaced with the probabilities of a known matrix, or
-of ε. Writes randomized/ (the records) and randomized_counts/ (for each cell the reported count, an
+Randomised response: each answer is kept or replaced with probabilities given by a known matrix, or
+by ε. Writes randomized/ (the records) and randomized_counts/ (for each cell the reported count, an
 unbiased estimate of the true one, its standard deviation and an interval). Random numbers are
 secret, except in runs for study.
 
@@ -40,7 +40,7 @@ class Randomize(ProtectingByChance, ProtectingRecords):
     Attributes:
         responses: Feature → how it is randomised; other features, and the place, stay.
         tables: Tables whose true counts are estimated, as in ``reconstruct``; default every table.
-        interval: Coverage of the true counts' intervals, in percent, for each by itself.
+        interval: Coverage of each true count's interval, in percent; not of all together.
     """
 
     responses: dict[str, ResponseSection] = Field(min_length=1)

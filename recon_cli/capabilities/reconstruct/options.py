@@ -29,12 +29,12 @@ class Reconstruct(Section):
         objective: Kind of solution: ``any``, or a ``likely`` one, under which the published counts
             are likeliest. Default: ``likely`` where the protection makes some solutions likelier
             than others.
-        engine: ``auto``, or one engine to solve, by itself, the program of the 2010 Census study
-            (NBER WP 31995, Eq. 4.4 and 4.5). If it finds a solution, the proofs are those of
+        engine: ``auto``, or one engine that alone solves the program of the 2010 Census study (NBER
+            WP 31995, Eq. 4.4 and 4.5). If it finds a solution, the proofs are still those of
             ``auto``; if it runs out of time, the units are undecided.
         within: Value to take where the tables fix only a group of values: ``lowest``, ``middle`` or
             ``random``; an engine other than ``auto`` makes its own choice.
-        verify: Tabulate the result again and compare before it is published.
+        verify: Tabulate the result again and compare before it is stored.
     """
 
     tables: TableChoice | None = None

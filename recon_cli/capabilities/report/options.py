@@ -1,6 +1,6 @@
 """``report:`` the page's title, the rule of its verdict, and where a copy of it goes.
 
-Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and every
+Writes report/: report.html (charts, tables, provenance; self-contained), report.md, and every
 chart as SVG. The page begins with a verdict and its rule, shows the results in the work
 folder and, for missing ones, the command that makes them. It lists the places where most is
 revealed, each with a page of its own (place-GEOID.html), which is as confidential as the data.
@@ -28,10 +28,10 @@ class Report(Section):
     Attributes:
         title: The page's heading; default the release's title.
         to: A file that gets a copy of the page; default none.
-        rule: Who counts as disclosed: people of whom some columns determine another
+        rule: Who counts as disclosed: people for whom some columns determine another
             (``attribute``), who are also unique on these columns (``identity``), or whose whole
             record is certain (``record``).
-        tolerated: Percentage of people that may be disclosed before the verdict is an alarm.
+        tolerated: Largest percentage of disclosed people for which the verdict is no alarm.
         places: Number of places to list, those with most disclosed first, each with a page of its
             own; 0 to list none and show no count of a place.
     """

@@ -32,7 +32,7 @@ from recon_cli.store.files import disk, make_folder, write_bytes
 
 @click.group()
 def command() -> None:
-    """Compute how sure noisy counts make an adversary about a person.
+    """Compute how sure an adversary with noisy counts can be about a person.
 
     Example:
       recon plan risk expected --rho block=0.0992 --prior 1/2
@@ -55,7 +55,9 @@ def command() -> None:
 @click.option(
     "--prior", "priors", multiple=True, default=("1/2",), help="Target's prior. Repeatable.  [1/2]"
 )
-@click.option("--rho-grid", metavar="FROM:TO:log", help="Also at 13 values of ρ; log or lin.")
+@click.option(
+    "--rho-grid", metavar="FROM:TO:log", help="Also compute at 13 values of ρ, spaced log or lin."
+)
 @click.option(
     "--siblings", type=click.IntRange(min=1), default=27, help="Number of sibling geounits.  [27]"
 )
@@ -63,7 +65,7 @@ def command() -> None:
     "--upper-count",
     type=click.IntRange(min=1),
     default=1,
-    help="True count above, target included.  [1]",
+    help="True count at the level above, target included.  [1]",
 )
 def expected(
     *,
@@ -78,8 +80,8 @@ def expected(
     The target is alone in the cell.
 
     A second --rho adds four adversaries who use the level above: with a flat prior on the
-    siblings' count, with the published sampler, knowing the true count above, and knowing the
-    siblings.
+    siblings' count, with the published sampler, knowing the true count at the level above, and
+    knowing the siblings.
 
     Example:
       recon plan risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864
@@ -102,10 +104,10 @@ def expected(
 @run_options
 @force_option
 def release(options: RunOptions, *, force: bool) -> None:
-    """Compute the risk after a release, for every cell with people.
+    """Compute the risk after a release.
 
-    Writes risk/ (a row for each cell and prior, and a summary) and risk_sums/ (sums of each
-    partition). The adversary knows everybody in the geounit but the target.
+    Writes risk/ (a row for each cell with people and each prior, and a summary) and risk_sums/
+    (sums of each partition). The adversary knows everybody in the geounit but the target.
 
     Example:
       recon plan risk release -c recon.yaml

@@ -276,7 +276,7 @@ FIGURES: Mapping[str, StudyFigure] = {
     ),
     "7": StudyFigure(
         "expected ratio of a target known to be unique up to a level.",
-        "unique on so many levels",
+        "levels on which it is unique",
         _by_level,
     ),
     "8": StudyFigure(

@@ -106,8 +106,8 @@ class Risk(Section):
             table, cell, noisy``, perhaps ``variance``), or ``noisy/`` of `recon protect noise`;
             several are independent releases.
         noise: Level → its noise; one level, or the finest and one above.
-        priors: Prior probabilities that the target is in; ``uniform`` is one over the number of
-            cells measured in any of the files.
+        priors: Prior probabilities that the target is in a cell; ``uniform`` is one over the number
+            of cells measured in any of the files.
         upper: The adversary's prior for the level above.
         flag: Thresholds above which a person is counted as at risk.
     """

@@ -25,8 +25,8 @@ class Round(PerturbingCounts):
 
     Attributes:
         base: Base of which every count becomes a multiple.
-        how: To the nearest multiple; to either neighbour, at random without bias; or controlled,
-            to either so that the tables of a geounit stay additive.
+        how: ``nearest``: to the nearest multiple; ``random``: to either neighbour, without bias;
+            ``controlled``: to either, keeping the tables of a geounit additive.
         keys: ``records``: equal sets of records are rounded alike everywhere; ``cells``: each cell
             by itself, so that copies of a count can be averaged.
         levels: Levels to round; counts at other levels stay exact; default all.

@@ -57,14 +57,14 @@ def command(
 
     An empty section, such as `solvar:`, counts: it has the defaults. Each stage runs after those
     that it reads from, so the order is STAGES. A stage that is up to date is skipped; --force runs
-    the chosen stages again. After a kill, the same command resumes and makes the same files.
+    the chosen stages again. If it is killed, the same command resumes and makes the same files.
 
     For job arrays: each job runs one shard of a stage with --shard, on any machine that sees the
-    work folder; then one process publishes the stage with --merge. It reports missing pieces, and
+    work folder; then one process completes the stage with --merge, which reports missing shards and
     computes what depends on all of them, such as the tables of solvar.
 
-    A run does not include `recon fetch`, `recon verify` (reconstruct compares every cell anyway)
-    and `recon lab calibrate` (which generates its own populations).
+    A run does not include `recon fetch`, `recon verify` (reconstruct compares every cell anyway) or
+    `recon lab calibrate` (which generates its own populations).
 
     Example:
       recon run -c al.yaml
@@ -74,7 +74,7 @@ def command(
       recon run -c al.yaml --log-json al.log
 
     \b
-    Exit codes: the failed stage's (1 to 10, see
+    Exit codes: the failed stage's (1 to 12, see
     docs/files.md); 130 interrupted, 143 terminated,
     141 when the reader of stdout has gone.
 
@@ -92,7 +92,7 @@ def command(
       note            text
       stage_done      stage, seconds, folders, rows,
                       partitions, statuses, totals
-      stage_skipped   as stage_done: up to date
+      stage_skipped   (up to date) as stage_done
       stage_failed    stage, error, message, exit_code
       run_done        exit_code, seconds, done, skipped
     stderr gets only these events; with FILE, only an

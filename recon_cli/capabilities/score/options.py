@@ -15,7 +15,7 @@ class Score(Section):
     """The section ``score``.
 
     Attributes:
-        compare: Put the values of a published study beside ours.
+        compare: Show the values of a published study beside this run's.
         alternatives: Sources shown in Tables 11 and 15-17 only, such as other protections.
         sizes: Lowest population of each block-size class, rising from 1.
         interval: Coverage of intervals, in percent.
@@ -23,8 +23,8 @@ class Score(Section):
             the intervals are across draws instead.
         seed: Seed of the resamples; default the run's seed.
         digits: Number of significant digits to round counts to.
-        threshold: Number of people below which a class is small, and its rates are uncertain and
-            about few people; 0 for none.
+        threshold: Number of people below which a class is small and its rates are uncertain; 0 for
+            none.
         small: ``merge`` small classes with the next, or ``withhold`` them.
     """
 

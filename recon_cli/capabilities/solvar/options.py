@@ -1,9 +1,10 @@
 """``solvar:`` which variability to measure, and how hard to try.
 
-Writes solvar/ (one row per unit), intervals/ (least and most people in every histogram cell),
-certainty/ (which records of microdata/ are in every solution) and regions/. Solvar is the largest
-share of a unit's records that differ in another solution of the same tables; zero is reported
-only with a proof; values that cannot be proven within the budget are given as intervals.
+Writes solvar/ (one row per unit), intervals/ (minimum and maximum of every histogram cell, a
+combination of values), certainty/ (which records of microdata/ are in every solution) and regions/.
+Solvar is the largest share of a unit's records that differ in another solution of the same tables;
+zero is reported only with a proof; values that cannot be proven within the budget are given as
+intervals.
 
 Example:
   recon solvar -c al.yaml
@@ -29,10 +30,11 @@ class Solvar(Section):
         mode: ``relaxed``: unit by unit, coarse tables as upper bounds; ``exact``: whole regions
             with every count as an equality.
         diameter: Measure the largest distance between any two solutions, too.
-        intervals: ``exact``: the true least and most of every histogram cell; ``propagation``:
-            valid bounds without solving for them, several times faster. Solvar is the same.
-        engine: Engine that searches for the farthest solution: ``cp-sat``, or in addition ``highs``
-            or ``scip`` as a check; differing maxima are refused. The proof is CP-SAT's.
+        intervals: ``exact``: the exact minimum and maximum of every histogram cell;
+            ``propagation``: valid bounds without solving for them, several times faster. Solvar is
+            the same.
+        engine: Engine that searches for the farthest solution: ``cp-sat`` alone, or checked by
+            ``highs`` or ``scip``: if their maxima differ, the stage fails. The proof is CP-SAT's.
         unit_seconds: Budget of each question about a unit, or about all units of a region at
             once, in deterministic seconds.
         total_seconds: Budget of the whole stage, divided in proportion to people; default none.

@@ -1,10 +1,10 @@
 """``suppress:`` suppression of small counts, and of those that would reveal them.
 
 Primary cells are counts below a threshold, or counts that few people dominate. Complementary cells
-are added, over all tables and levels of a region, until every primary cell is safe: other records
-are known that fit all published counts, but not that cell's. Writes suppressed/ (a tidy publication
-and its protection.yaml, which recon ingest reads); accuracy and the whole manifest are in
-private/suppress/. The choice of cells depends on the counts and the seed.
+are added, over all tables and levels of a region, until every primary cell is safe: other known
+records fit all published counts, and give that cell another value. Writes suppressed/ (a tidy
+publication and its protection.yaml, which recon ingest reads); accuracy and the whole manifest are
+in private/suppress/. The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml
@@ -29,9 +29,9 @@ class Suppress(ProtectingCounts):
         below: Threshold below which counts are sensitive.
         zeros: ``publish``: zeros are published, so a suppressed count is known to be at least 1;
             ``hide``: they are suppressed with the small counts.
-        value: Column of the records for dominance and p_percent.
+        value: Column of the records that dominance and p_percent use.
         dominance: ``[n, k]``: sensitive if the n largest values are more than k percent of the
-            cell's.
+            cell's total.
         p_percent: Sensitive if all but the two largest values sum to less than p percent of the
             largest.
         safety: Required distance between two possible values of a sensitive cell; default

@@ -23,7 +23,7 @@ class PrimaryRules:
     """The rules by which a cell is sensitive.
 
     Attributes:
-        below: Counts under it are.
+        below: Counts under it are sensitive.
         zeros_hidden: Whether counts of zero are suppressed with them; else they are published.
         value: A column of the records that the others look at.
         dominance: ``(n, k)``: a cell is sensitive if its n largest contributors have more than k

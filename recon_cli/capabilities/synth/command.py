@@ -26,8 +26,8 @@ def command(
 
     Writes persons/ (one row per person), households/ (one row per housing unit, with the features
     of the 2010 unit tables) and places/ (every block). The same seed and size give the same
-    population, whatever the number of workers. `recon data attacker` then makes the files that
-    attackers hold of it.
+    population, whatever the number of workers. `recon data attacker` then makes attackers' files
+    about it.
 
     Example:
       recon data synth -c nation.yaml --people 1000000

@@ -17,7 +17,8 @@ class Synth(Section):
 
     Attributes:
         people: Exact number of people.
-        blocks: Or number of inhabited blocks, with as many people as usual for them.
+        blocks: In place of people: number of inhabited blocks, with the usual number of people
+            each.
         seed: Seed of the population; default the run's seed.
         parameters: YAML file of the generator's parameters; default the packaged nation of 2010.
         people_per_tract: Mean population of a tract; overrides the parameters'.

@@ -24,7 +24,7 @@ from recon_cli.store.study import has_study_name
 @click.argument("records", required=False, type=GivenPath())
 @run_options
 @click.option("--to", type=GivenPath(), help="The file to write.")
-@click.option("--format", "form", type=click.Choice(["tidy", "legacy"]), help="Its format.")
+@click.option("--format", "form", type=click.Choice(["tidy", "legacy"]), help="The file's format.")
 @click.option("--release", help="Packaged schema, or a .yaml file.")
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
 @click.option("--levels", help="Only these levels, separated by commas.")
@@ -42,7 +42,7 @@ def command(
     decimals: int | None,
     force: bool,
 ) -> None:
-    r"""Count records in every published cell, and print the release's statistics.
+    r"""Count records in every published cell, and compute the release's statistics.
 
     RECORDS is a Parquet or CSV file, or a folder of them by partition such as hdf/, with the
     unit's geoid (geoid_block, …) and a column for each feature; without it the run's microdata/

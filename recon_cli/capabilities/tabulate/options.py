@@ -20,7 +20,7 @@ class Tabulate(Section):
             it has other headers and codes; default the run's ``microdata/``.
         to: The file to write: ``.csv`` or ``.parquet`` is tidy, ``.zip`` is legacy: the
             release's own layout of state files.
-        format: Format of the file, where its name does not tell.
+        format: Format of the file, if its name does not show it.
         tables: As in ``reconstruct``; default every table.
         levels: Names of levels; default all that a table has.
         decimals: Decimals of percentages, means, medians and other rounded statistics, which are

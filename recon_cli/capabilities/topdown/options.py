@@ -2,9 +2,9 @@
 
 The design of the 2020 census: the queries of a strategy are measured at every level. From the top
 down, each geounit's histogram is divided among its children by non-negative least squares over its
-occupied cells, and rounded with all sums kept; in several passes, where the strategy has them. A
-second product agrees with the first. Writes mdf/. Random numbers are secret, except in runs for
-study.
+occupied cells, and rounded, keeping all sums; in several passes if the strategy has them. The
+product of a second strategy is made to agree with that of the first. Writes mdf/. Random numbers
+are secret, except in runs for study.
 
 Example:
   recon protect topdown -c nation.yaml
@@ -56,18 +56,18 @@ class Topdown(MeasuringRecords):
             which reveals exactly which they are. Either geounits or units is needed, except for
             study.
         scale: Multiplies every budget of the strategies, as in ``1/8``.
-        levels: Levels, top first; default the last strategy's that the release has, and
-            ``nation`` (everyone). If they end above the unit, such as at tracts, nothing below is
+        levels: Levels, top first; default ``nation`` (everyone) and those of the last strategy that
+            the release has. If they end above the unit, such as at tracts, nothing below is
             measured, and records have that geounit in place of their unit.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level whose
-            geoid is not its prefix, such as optimised block groups.
+            geoid is not a prefix of the unit's, such as optimised block groups.
         features: Further features of the records, as in a schema: strategies measure them, tables
             do not count them.
         structural_zeros: Impossible records, as in a schema, which are never made.
         without: Features that a strategy measures and the records lack.
         invariant: Counts that are exact.
         steps: Limit on steps of least squares for each geounit; they stop when no entry moves by
-            0.0005.
+            0.0005 or more.
     """
 
     strategies: Annotated[

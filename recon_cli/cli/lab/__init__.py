@@ -9,7 +9,7 @@ from recon_cli.cli import Commands
 
 @click.group(cls=Commands, path="recon lab", package=__name__)
 def command() -> None:
-    """Compare synthetic people with real ones, and try the theory.
+    """Compare synthetic people with real ones, and test reconstruction theory.
 
     \b
     Example:
