@@ -1,4 +1,4 @@
-"""The audit beside one linear program a cell: ``python -m benchmarks.audit FILES``.
+"""The audit beside one linear program per cell: ``python -m benchmarks.audit FILES``.
 
 Census files are suppressed below 3, without complementary cells; then every suppressed count of
 their tables of blocks is audited. Beside it HiGHS minimises and maximises a sample of the same

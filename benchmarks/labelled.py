@@ -1,6 +1,6 @@
 """Measure how sheets whose cells somebody labelled are read: roles, totals, seconds a sheet.
 
-``python -m benchmarks.labelled FILE.jl.gz`` takes a JSON line a sheet: ``table_array``, the texts
+``python -m benchmarks.labelled FILE.jl.gz`` takes a JSON line per sheet: ``table_array``, the texts
 of its cells, and ``annotations``, the label of each: header, attributes, data, derived, notes,
 metadata.
 """

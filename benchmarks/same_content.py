@@ -134,7 +134,7 @@ def cases(inputs: Path) -> dict[str, Case]:
 def zipped(
     release: Release, counts: pl.DataFrame, folder: Path, protection: str
 ) -> Mapping[str, Any]:
-    """Write a row a place and a column a cell into a zip, and the law of protection beside it."""
+    """Write a row per place and a column per cell into a zip, and the protection beside it."""
     folder.mkdir()
     codes = {
         f"{table.name} {cell}": code

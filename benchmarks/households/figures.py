@@ -46,7 +46,7 @@ def write_figures(result: Result, folder: Path) -> None:
 
 
 def _naming(sample: Result, said: str) -> Panel:
-    """A row a column; a point for each number of columns that a claim speaks of."""
+    """A row per column; a point for each number of columns that a claim speaks of."""
     found = {k: sample["named"][k] for k in _NAMED if sample["named"][k]}
     looks = dict(zip(_NAMED, curve_looks([f"claims of {k} columns" for k in _NAMED]), strict=True))
     rows = [

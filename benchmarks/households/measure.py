@@ -28,7 +28,7 @@ class Measured:
     Attributes:
         columns: The columns of claims.
         claims: Of all blocks.
-        units: One row a block.
+        units: One row per block.
         seconds: CPU seconds of each block, reconstruction and claims, plans aside.
     """
 

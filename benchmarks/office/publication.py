@@ -285,7 +285,7 @@ def _members(sizes: Sequence[int], masks: Sequence[int]) -> IntArray:
 
 
 def records(office: Office, people: IntArray) -> pl.DataFrame:
-    """A row a person, with the unit."""
+    """A row per person, with the unit."""
     unit, cell = np.nonzero(people)
     copies = people[unit, cell]
     values = np.unravel_index(np.repeat(cell, copies), office.sizes)

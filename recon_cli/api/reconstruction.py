@@ -278,7 +278,7 @@ def audit_counts(release: Release, published: Publication, options: Audit) -> pl
         published: Protected counts.
 
     Returns:
-        A row a cell that is published as an interval, asked for, or left out of a table that is
+        A row per cell that is published as an interval, asked for, or left out of a table that is
         published of its geounit: ``geoid, level, table, cell``; ``low`` and
         ``high``, what its own statement proves (null: open); ``least`` and ``greatest``, what all
         solutions allow (null: no bound), and ``width``, how far apart these are; ``is_exact``,

@@ -33,12 +33,12 @@ class StatisticTexts:
     """Printed statistics of the geounits of a partition.
 
     Attributes:
-        frame: Columns ``number`` (its own place), ``geounit`` (row number), ``table``, ``cell``,
+        frame: Columns ``number`` (its index), ``geounit`` (row number), ``table``, ``cell``,
             ``text``.
-        protection: Has the law of each.
-        middle: The rows of medians and quantiles of which several pairs of middle values print
-            so: those that ``all`` of them meet; those of the ``nearest`` pair, which are enough;
-            or, where the definition is declared, of a ``few`` near pairs, or of ``one`` of all.
+        protection: Holds the rule of each.
+        middle: Rows for a median or quantile whose text fits several pairs of middle values: those
+            that ``all`` pairs meet; those of the ``nearest`` pair, which suffice; or, where the
+            definition is declared, those of a ``few`` near pairs, or of any ``one`` pair.
     """
 
     frame: pl.DataFrame

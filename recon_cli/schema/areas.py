@@ -124,7 +124,7 @@ class Membership:
 
     Attributes:
         name: Name of the file in messages.
-        codes: A column a level, the units' first, with codes as published; null outside the
+        codes: A column per level, the units' first, with codes as published; null outside the
             system. Each unit once, sorted.
         digest: SHA-256 of the codes.
         lines: Level → the file that tells of it and its word for a line, and of each row of

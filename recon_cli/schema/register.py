@@ -62,7 +62,7 @@ class PublicationSpec(Spec):
     """One publication.
 
     Attributes:
-        name: Before the names of its tables: ``wards.T1``.
+        name: Prefix of its tables' names, as in ``wards.T1``.
         release: Its schema: the path of a file, from the register's folder, or a packaged one.
         date: Reference date of its counts; publications of different dates cannot form a register.
         universe: Who is covered: feature → values included; default everybody.

@@ -81,7 +81,7 @@ class Suppressed(Law):
         return np.where((counts >= self._least) & (counts < self.below), FLAGGED, counts)
 
     def reading(self, marker: str) -> Suppressed:
-        """Return this law, or for a marker such as ``<3`` the same with that threshold."""
+        """Return this rule, with the threshold of a marker such as ``<3`` if it has one."""
         if marker in MARKERS:
             return self
         threshold = threshold_of(marker)

@@ -150,7 +150,7 @@ def factfinder(counts: Counts, folder: Path) -> Layout:
 
 
 def nhgis(counts: Counts, folder: Path) -> Layout:
-    """One file a level; the codebook says which table ZZZ is."""
+    """One file per level; the codebook says which table ZZZ is."""
     paths = []
     for level, name in ((11, "tract"), (15, "block")):
         stem = f"nhgis0001_ds999_2021_{name}"

@@ -130,7 +130,7 @@ def long_table(
     known: Sequence[str],
     only: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """A row a count.
+    """A row per count.
 
     Args:
         rows: With their header.
@@ -168,7 +168,7 @@ def wide_table(
     geoid: Callable[[str], str] = geoid_of,
     count: Callable[[str], int] = count_of,
 ) -> Table:
-    """A row a place; a column that is not there is not published.
+    """A row per place; a column that is not there is not published.
 
     Args:
         rows: With their header.

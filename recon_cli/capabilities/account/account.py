@@ -182,8 +182,9 @@ def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
     response with odds e^ε : 1 (Kairouz, Oh & Viswanath 2017, Theorem 3.3).
 
     Returns:
-        None where a Gaussian query is no histogram, whose worst change is not known cell by cell,
-        or nothing bounds what is spent; and where δ is no more than what is not looked at.
+        None if the loss cannot be bounded: a Gaussian query is not a histogram, so that its worst
+        change per cell is unknown, the spending is unbounded, or δ is at most the probability left
+        out.
     """
     losses = _losses(spends)
     found = None if losses is None else _composed(losses)

@@ -201,7 +201,7 @@ class _People:
         """Yield for each group the published counts that leave its people no other value.
 
         Args:
-            rows: A row a group: the geoid, `columns`, ``column``, ``settled``, ``least``.
+            rows: A row per group: the geoid, `columns`, ``column``, ``settled``, ``least``.
 
         Returns:
             Empty where such counts of the place itself were not found.

@@ -65,7 +65,7 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
-#: A row a cell that is published as an interval: the interval that its statement proves (``high``
+#: A row per cell that is published as an interval: the interval that its statement proves (``high``
 #: null: open), and the least and greatest count of any solution (null: no bound is known), with
 #: the ``width`` between them. ``is_exact``: solutions reach both. ``suppression``: which kind of
 #: suppressed count it is, see `recon_cli.capabilities.audit.statuses`; null of others. ``required``

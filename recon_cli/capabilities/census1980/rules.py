@@ -96,8 +96,8 @@ def suppress_as_in_1980(
         decides: Whose smallest group decides about P3 and P4.
 
     Returns:
-        Columns of `SUPPRESSED`: a row a true count above zero, and a row a cell of each table that
-        is withheld; sorted by geoid, table and cell.
+        Columns of `SUPPRESSED`: a row per true count above zero, and a row per cell of each table
+        that is withheld; sorted by geoid, table and cell.
 
     Raises:
         ConfigError: The release lacks the tables.

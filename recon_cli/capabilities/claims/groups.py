@@ -321,7 +321,7 @@ def disclosing_groups(
     Args:
         lower: For each group its proven least size.
         upper: Its proven greatest size.
-        share: The proven share from which on a value counts as inferred, above 0, at most 1.
+        share: The least proven share at which a value counts as inferred, above 0, at most 1.
         is_defined: Returns for some groups whether they define a column's value.
     """
     found = {kind: np.zeros(len(lower), dtype=bool) for kind in KINDS}

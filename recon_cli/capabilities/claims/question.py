@@ -83,7 +83,7 @@ class VerifiedClaims(ShownBySize):
     """Statements that hold in every solution, unit by unit.
 
     Attributes:
-        claims: One row a claim: the unit's geoid, ``k`` (how many columns it has), the columns
+        claims: One row per claim: the unit's geoid, ``k`` (how many columns it has), the columns
             (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
             this many people have these values, with ``at_most`` if asked for; ``singleton``
             (exactly one), ``maximal`` (no claim with further columns has the same count),
@@ -93,12 +93,12 @@ class VerifiedClaims(ShownBySize):
             ``tables and rules``, where it is proven only under structural zeros that are
             assumptions. See `capabilities.claims.surprise.with_surprise` for the chances of
             guessing.
-        units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
+        units: One row per unit: its geoid, ``population``, ``claims``, ``exact_claims``,
             ``undecided`` (groups of people for which effort ended first), ``status``
             (``complete``, ``partial``, ``open``: nothing bounds its people, and what propagation
             proves is claimed alone; ``undecided``: likewise, since the search was stopped) and
             ``seconds``.
-        disclosures: One row a unit with people and number of columns ``known``: the least number
+        disclosures: One row per unit with people and number of columns ``known``: the least number
             of people of whom at most this many columns settle another one, by kind of disclosure:
             ``identity``, ``attribute``, ``inferential``.
     """

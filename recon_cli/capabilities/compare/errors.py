@@ -332,7 +332,7 @@ def units_all_below(
     """Count the units whose records are all below a limit, while some true one is not.
 
     Args:
-        truth: Columns ``place`` and ``feature``, a row a record.
+        truth: Columns ``place`` and ``feature``, a row per record.
         made: The same of records that were reconstructed; nothing is said where the feature is
             null.
     """

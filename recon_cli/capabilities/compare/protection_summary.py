@@ -145,7 +145,7 @@ def _rates(rates: pl.DataFrame, name: str) -> dict[str, float | None]:
     }
 
 
-#: One row a protection and size of the unit. In percent: records that agree with the truth's, by
+#: One row per protection and size of the unit. In percent: records that agree with the truth's, by
 #: exact and by coarse columns (Table 11); links that are right, of everybody, of nonmodal and of
 #: modal people (Tables 15, 16, 17). Null: withheld, or nobody was linked.
 SCORES: Final = pl.Schema(

@@ -344,7 +344,7 @@ class _Shown:
     """The content of the page, with means over the draws of each swept value.
 
     Attributes:
-        summaries: A row a protection, or a value of it.
+        summaries: A row per protection, or a value of it.
         errors: Name → columns of `recon_cli.capabilities.compare.errors.ERRORS`.
         distributions: Columns of `recon_cli.capabilities.compare.errors.DISTRIBUTIONS`.
         swept: None where nothing is swept.

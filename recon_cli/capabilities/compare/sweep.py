@@ -26,8 +26,8 @@ _MEANS: Final = {
     "draws": pl.Int64(),
     **dict.fromkeys(("mean", "low", "high"), pl.Float64()),
 }
-#: One row a protection, value and measure; ``level`` is empty where the measure has none, interval
-#: null for one draw. ``epsilon`` is null where nothing is differentially private.
+#: One row per protection, value and measure; ``level`` is empty where the measure has none,
+#: interval null for one draw. ``epsilon`` is null where nothing is differentially private.
 SWEEP: Final = pl.Schema(
     {"protection": pl.String(), "value": pl.String(), "epsilon": pl.Float64(), **_MEANS}
 )

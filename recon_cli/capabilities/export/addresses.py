@@ -49,7 +49,7 @@ class CountedFile:
 
     Attributes:
         document: The whole workbook, if it is one.
-        counts: A row a count, published or not: ``sheet``, empty where the file has only one;
+        counts: A row per count, published or not: ``sheet``, empty where the file has only one;
             ``row`` and ``column``, from 1; ``text``, as it is written, and ``value``, null if that
             is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;
             ``place_column``, from 1.

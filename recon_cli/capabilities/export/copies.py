@@ -505,7 +505,7 @@ def _beside(
 ) -> pl.DataFrame:
     """Return the numbers that stand in the row of a withheld count, where each row has one count.
 
-    A percentage, or a rate, of a file with a row a count is of this count.
+    A percentage, or a rate, of a file with a row per count is of this count.
 
     Args:
         others: Sheet, row and column of numbers that are no counts.

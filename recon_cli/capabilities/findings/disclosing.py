@@ -51,11 +51,11 @@ def alike_people(
 
     Args:
         cells: As from `possible_cells`.
-        known: Columns that form a group, at most.
+        known: Most columns that may form a group.
 
     Returns:
-        A row a unit: the geoid, ``at_least``, ``at_most`` (null where nothing bounds it), and
-        ``single``: how many such groups are one person in the solution, at most.
+        A row per unit: the geoid, ``at_least``, ``at_most`` (null where nothing bounds it), and
+        ``single``: an upper bound on such groups of one person in the known solution.
     """
     place = cells.columns[0]
     parts = [pl.DataFrame(schema={place: pl.String, "single": pl.Int64})]

@@ -49,7 +49,7 @@ class WorkFolder:
 
         Args:
             stage: One that reads counts or reconstructed records.
-            partition: The only one that has to fit; default all.
+            partition: Check only this one; default all.
         """
         name, commands = stage.folders[0], (stage.command,)
         if not self.holds(stage):

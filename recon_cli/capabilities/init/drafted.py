@@ -32,7 +32,7 @@ class Drafted:
         table_of: Part of a file → its table.
         totals: Table → place → its people.
         joined: Parts whose people are those of a column of another one.
-        missing: How many counts have no row, of files with a row a count.
+        missing: How many counts have no row, of files with a row per count.
         doubts: What was taken for granted.
         questions: What is asked.
         asked: Headers and labels that questions are about.

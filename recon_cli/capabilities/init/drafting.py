@@ -70,7 +70,7 @@ class Draft:
         text: The schema as YAML.
         mapping: Keys of ``ingest.mapping``.
         printed: Table of statistics → texts in place of its numbers.
-        missing: How many counts have no row, of files with a row a count.
+        missing: How many counts have no row, of files with a row per count.
     """
 
     text: str
@@ -318,7 +318,7 @@ class _Drafter:
             self._add_wide_places(part)
 
     def _add_wide_places(self, part: Part) -> None:
-        """Add the places of a table with a row a place."""
+        """Add the places of a table with a row per place."""
         table = part.table
         for each in table.said_sums:
             if open_sums([each], partial(rows_named, table.rows)):

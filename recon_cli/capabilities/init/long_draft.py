@@ -1,4 +1,4 @@
-"""Draft a table with a row a count."""
+"""Draft a table with a row per count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recon_cli.sources.formats.count_sheet import COLUMNS
 
 
 def draft_long(drafted: Drafted, part: Part) -> None:
-    """Draft a table with a row a count."""
+    """Draft a table with a row per count."""
     table = part.table
     grid = part.table.grid
     dimensions = [at for at in table.names.keys if at != table.place]

@@ -1,4 +1,4 @@
-"""The places of a table with a row a count: their sums, numbers and codes."""
+"""The places of a table with a row per count: their sums, numbers and codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FEWEST_PLACES: Final = 2
 
 
 def add_long_places(places: PlaceTree, part: Part) -> None:
-    """Add the places of a table with a row a count.
+    """Add the places of a table with a row per count.
 
     Args:
         places: The places of all tables.

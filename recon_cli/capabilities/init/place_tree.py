@@ -61,7 +61,7 @@ class Division:
 
 @dataclass(frozen=True)
 class Possible:
-    """A place that others beside it may all be parts of: no number says so, and none forbids it.
+    """A place that may contain all others beside it: numbers neither show nor exclude it.
 
     Attributes:
         others: The places beside it.

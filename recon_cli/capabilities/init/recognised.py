@@ -40,7 +40,7 @@ class RecognisedFiles:
         declared: What a user says of how counts were published.
         places: Geoids of the finest level, where the files list every place.
         printed: Drafted table of statistics → texts in place of its numbers.
-        missing: How many counts have no row, of files with a row a count.
+        missing: How many counts have no row, of files with a row per count.
     """
 
     source: str

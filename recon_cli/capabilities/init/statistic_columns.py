@@ -60,7 +60,7 @@ class FoundColumn:
     Attributes:
         scale: What its values are categories of; None where no count tells them apart.
         greatest: No value is above it.
-        cells: Places and the people there of whom it is printed.
+        cells: Places, and the groups there, that it is printed for.
         marks: Texts in place of numbers.
     """
 

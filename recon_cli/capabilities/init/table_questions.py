@@ -381,8 +381,8 @@ def ask_places_or_kinds(parts: Sequence[Part]) -> OpenQuestion | None:
         return None
     (places, kinds), answers = _each_alone(own)
     return OpenQuestion(
-        f"{places!r} has a row a place, and {kinds!r} a row a kind, of one place: read one at a "
-        "time",
+        f"{places!r} has a row per place, and {kinds!r} a row per kind, of one place: read one at "
+        "a time",
         answers,
     )
 

@@ -1,4 +1,4 @@
-"""Draft tables with a row a place."""
+"""Draft tables with a row per place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recon_cli.sources.formats.count_sheet import COLUMNS
 
 
 def draft_wide(drafted: Drafted, group: Sequence[Part], sheets: Set[str | None]) -> None:
-    """Draft tables with a row a place."""
+    """Draft tables with a row per place."""
     lines = Lines(group, [drafted.rows_of(part) for part in group])
     structure = named_by_titles(lines.structure(), _titles(lines, sheets))
     drafted.questions += lines.questions

@@ -43,10 +43,10 @@ class PartInput:
 
 @dataclass(frozen=True)
 class PartPlan:
-    """The static half of a part.
+    """The plan of one of the two releases, which does not depend on counts.
 
     Attributes:
-        columns: The histogram columns that its tables tell apart.
+        columns: The histogram columns, as far as its tables distinguish them.
     """
 
     plan: Plan

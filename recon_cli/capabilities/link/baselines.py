@@ -104,7 +104,7 @@ class ValueCounts:
 
     @property
     def units_by_mode(self) -> dict[str, int]:
-        """Count the units with people whose modal guess is their own, their parent's, or all's."""
+        """Count the inhabited units whose modal guess is their own, their parent's, or overall."""
         inhabited = self._modes[1][self.counts["unit"].unique().to_numpy()]
         return {name: int((inhabited == at).sum()) for at, name in enumerate(MODES_OF)}
 

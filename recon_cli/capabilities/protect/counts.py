@@ -72,7 +72,7 @@ def protect_counts(
         identifier: The column that the keys of records are made of; default what they say.
 
     Returns:
-        Columns of `PROTECTED`: a row a true count above zero, by level (finest first), geoid,
+        Columns of `PROTECTED`: a row per true count above zero, by level (finest first), geoid,
         table and cell. All others are zero and published so.
 
     Raises:

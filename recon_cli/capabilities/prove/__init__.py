@@ -2,7 +2,7 @@
 
 from recon_cli.stage import Stage
 
-#: ``proofs`` has a row a statement, and beside it the texts that anybody can check.
+#: ``proofs`` has a row per statement, and beside it the texts that anybody can check.
 PROVE = Stage(
     "prove",
     reads=(

@@ -39,7 +39,7 @@ CONFIRMED: Final = "confirmed"
 #: The run says it, and nothing was found that shows it.
 OPEN: Final = "open"
 
-#: A row a statement: the place and the region that it is about, the folder that says it, what it
+#: A row per statement: the place and the region that it is about, the folder that says it, what it
 #: says, how it is proven and what came of it; the line of the proof, counted from 1, that states
 #: it (0: none), and the bytes of its own lines.
 STATEMENTS: Final = pl.Schema(

@@ -79,7 +79,7 @@ def command(
     141 when the reader of stdout has gone.
 
     \b
-    --log-json: one object a line, with event and time
+    --log-json: one object per line, with event and time
     (UTC). Events and their other fields:
       run_started     version, config, work, stages
       stage_started   stage, index, of

@@ -1,4 +1,4 @@
-"""Progress for programs: one JSON object a line, with the fields that `recon run --help` lists.
+"""Progress for programs: one JSON object per line, with the fields that `recon run --help` lists.
 
 Progress is written once a second and at the end of a task. A total or a time that nobody knows is
 null. Seconds are wall time, people and units are counts, memory is in MB.

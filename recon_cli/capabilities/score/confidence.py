@@ -52,7 +52,7 @@ def sum_confidence(
 
     Args:
         rows: As from `capabilities.confidence.question.measure_confidence`, the geoid first.
-        truth: The same columns but ``certain`` and ``confidence``, one row a person.
+        truth: The same columns but ``certain`` and ``confidence``, one row per person.
         partition: Its name; its resamples depend on it alone.
         resamples: Number of resamples (Poisson bootstrap).
     """

@@ -38,8 +38,8 @@ SLIVERS: Final = pl.Schema(
         ("people", pl.Int32),
     ]
 )
-#: A row a count of a sliver that the areas' counts prove: ``least`` and ``greatest`` (null: open).
-#: Zeros are left out.
+#: A row per count of a sliver that the areas' counts prove: ``least`` and ``greatest`` (null:
+#: open). Zeros are left out.
 SLIVER_COUNTS: Final = pl.Schema(
     {
         "geoid": pl.String,

@@ -85,7 +85,8 @@ def primary_cells(
     return small | joined.select(dominated.fill_null(value=False)).to_series()
 
 
-#: A row a cell with records: the sum of the values, the two largest, and the sum of the n largest.
+#: A row per cell with records: the sum of the values, the two largest, and the sum of the n
+#: largest.
 CONTRIBUTIONS: Final = pl.Schema(
     {
         "geoid": pl.String,

@@ -153,8 +153,8 @@ def suppress_counts(
         for_each: Works on the groups of a large region.
 
     Returns:
-        Columns of `SUPPRESSED`: a row a true count above zero, and with ``zeros_hidden`` a row a
-        published cell; by geoid, table and cell.
+        Columns of `SUPPRESSED`: a row per true count above zero, and with ``zeros_hidden`` a row
+        per published cell; by geoid, table and cell.
 
     Raises:
         ConfigError: The records lack the value column.

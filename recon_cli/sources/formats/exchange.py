@@ -176,7 +176,7 @@ def _is_json_stat(document: Document) -> bool:
 def _read_json_stat(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
-    """Read a cube in row-major order: a row a value, with code and label of each dimension.
+    """Read a cube in row-major order: a row per value, with code and label of each dimension.
 
     Real files of version 1 list more dimensions than sizes: those that have no place in ``size``
     have one category.

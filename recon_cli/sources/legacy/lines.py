@@ -150,7 +150,7 @@ class LineReader:
 def separator_table(
     block: LineBlock, separator: str, columns: int, label: str
 ) -> NDArray[np.int64]:
-    """Return positions of the separators and line ends, one row a line.
+    """Return positions of the separators and line ends, one row per line.
 
     Raises:
         SourceError: A line has more or fewer columns; names it.

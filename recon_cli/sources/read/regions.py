@@ -299,7 +299,7 @@ class _Finder:
         words = filled[:, columns] & ~self.grid.is_number[:, columns] & ~self.marks[:, columns]
         few = words.sum(axis=1) <= max(1, len(columns) // 2)
         full = 2 * filled[:, columns].sum(axis=1) >= np.median(filled[np.ix_(rows, columns)].sum(1))
-        # With a row a count, one without its number says of whom it would be.
+        # With a row per count, one without its number says of whom it would be.
         is_long = usual.sum() > (1 if len(columns) == 1 else 2)
         blank = ~filled[:, columns].any(axis=1) & is_long
         alike = (filled[:, beside] == usual).all(axis=1) & (full | blank) & few

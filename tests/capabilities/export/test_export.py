@@ -607,7 +607,7 @@ def test_a_mark_that_may_be_read_otherwise_is_refused(tmp_path: Path, mark: str)
 def test_a_percentage_in_the_row_of_a_withheld_count_is_withheld(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a row a count, the other numbers of a row are of this count."""
+    """With a row per count, the other numbers of a row are of this count."""
     monkeypatch.chdir(tmp_path)
     rows = ["year,place,kind,number,share"]
     for place, counts in {"Ashby": (14, 3, 25), "Elm": (31, 12, 8), "Oak": (2, 22, 17)}.items():

@@ -1,4 +1,4 @@
-"""Codes beside names in a file with a row a count: words name what is shown, codes the places."""
+"""Codes beside names in a file with a row per count: words name what is shown, codes the places."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def drawn_files(folder: Path, first: int, step: int) -> list[Path]:
             rows = rows_of(path)
             body = [i for i, row in enumerate(rows) if sum(map(is_count, row)) > 1]
             if not body:
-                continue  # a row a count
+                continue  # a row per count
             counts = [
                 at for at in range(1, len(rows[0])) if sum(is_count(rows[i][at]) for i in body) > 2
             ]

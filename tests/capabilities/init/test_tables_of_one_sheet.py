@@ -185,7 +185,7 @@ def test_a_table_of_places_above_one_of_kinds_is_read_by_itself() -> None:
     )
     flags = ("--place", "Ward")
     asked = recon("init", "a.csv", code=2).output
-    assert "'a.csv, table 1' has a row a place, and 'a.csv, table 2' a row a kind" in asked
+    assert "'a.csv, table 1' has a row per place, and 'a.csv, table 2' a row per kind" in asked
 
     recon("init", "a.csv", *flags, "--leave-out", "a.csv, table 2", "--all-places")
     audit_drafted()

@@ -55,7 +55,7 @@ class Proposal(Reading):
 
 
 def propose(sheet: Sheet, choices: Choices = NO_CHOICES) -> Proposal:
-    """Propose a reading of a sheet by its numbers, and by what is said of it."""
+    """Propose a reading of a sheet from its numbers and from what the user says of it."""
     grid = grid_as_said(sheet, choices)
     first = _read(grid, choices)
     if not choices.parentheses:

@@ -56,7 +56,7 @@ class ProposedTable(TableReading):
     rows_apart: tuple[int, ...] = ()
 
     def numbers_of(self, lines: IntArray, own: Collection[int]) -> Intervals:
-        """Return the counts of a table with a row a count: lines by combinations of all else.
+        """Return the counts of a table with a row per count: lines by combinations of all else.
 
         Args:
             lines: The line of each row, numbered from 0.
