@@ -33,7 +33,7 @@ lists settings.
 ## Printed, and exact
 
 The study simulates what is computed here without drawing. *By chance* is a standard deviation of a
-share of 10,000 draws, where our notes say that there were so many.
+share of 10,000 draws, where our notes say that there were that many.
 
 | where | printed | exact | by chance |
 | --- | ---: | ---: | ---: |

@@ -79,7 +79,7 @@ _PURPOSES: Mapping[str, str] = {
     "recon protect": "Protect records or their counts before they are published.",
     "recon data": "Generate records and tables for trials, and list the packaged release schemas.",
     "recon data releases": "List the packaged release schemas, or show one.",
-    "recon lab": "Compare synthetic people with real ones, and try the theory.",
+    "recon lab": "Compare synthetic people with real ones, and test reconstruction theory.",
 }
 #: Purpose → the commands for it, in the order in which they are used.
 HEADINGS: Mapping[str, Sequence[str]] = {

@@ -1,4 +1,4 @@
-"""Make the files that attackers hold on a synthetic population."""
+"""Make attackers' files about a synthetic population."""
 
 from recon_cli.stage import Stage
 
@@ -8,5 +8,5 @@ ATTACKER = Stage(
     folders=("comrcl", "cef_atkr"),
     section="synth",
     package=__name__,
-    purpose="Make the files that attackers hold on a synthetic population.",
+    purpose="Make attackers' files about a synthetic population.",
 )

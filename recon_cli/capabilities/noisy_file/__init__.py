@@ -3,5 +3,5 @@
 from recon_cli.stage import Command
 
 COMMAND = Command(
-    "data noisy", __name__, "Read published noisy measurement files into a publication."
+    "data noisy", __name__, "Convert published noisy measurement files to tidy tables."
 )

@@ -1,4 +1,4 @@
-"""Compute how sure noisy counts make an adversary about a person."""
+"""Compute how sure an adversary with noisy counts can be about a person."""
 
 from recon_cli.stage import Command, Stage
 
@@ -13,5 +13,5 @@ RISK = Stage(
 COMMAND = Command(
     "plan risk",
     __name__,
-    "Compute how sure noisy counts make an adversary about a person.",
+    "Compute how sure an adversary with noisy counts can be about a person.",
 )

@@ -8,5 +8,5 @@ SCORE = Stage(
     folders=("score",),
     section="score",
     package=__name__,
-    purpose="Compute re-identification rates beside those of guessing, as result tables.",
+    purpose="Compute tables of re-identification rates, compared with those of guessing.",
 )

@@ -39,7 +39,7 @@ def command(
     notes: Path | None,
     force: bool,
 ) -> None:
-    """Compute re-identification rates beside those of guessing, as result tables.
+    """Compute tables of re-identification rates, compared with those of guessing.
 
     Writes score/: every rate with its counts, an interval, and the rates of guessers and of the
     truth itself, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010

@@ -10,5 +10,5 @@ TABULATE = Stage(
     section="tabulate",
     package=__name__,
     uses_statistics=True,
-    purpose="Count records in every published cell, and print the release's statistics.",
+    purpose="Count records in every published cell, and compute the release's statistics.",
 )

@@ -93,7 +93,7 @@ def test_comments_are_the_models_own_words() -> None:
         assert set(described) == set(model.model_fields), f"{model.__name__}: a key has no words"
         assert all(words in text for words in described.values())
     assert "how to read each. (sf1-legacy or pl-legacy or dhc-legacy or" in text
-    assert "before it is published. (true or false)" in text
+    assert "before it is stored. (true or false)" in text
     assert "Coverage of intervals, in percent. (number, more than 0, less than 100)" in text
     assert "default one per core. (whole number, 1 or more)" in text
 
