@@ -213,7 +213,7 @@ def claims() -> list[Row]:
             ", ".join(
                 f"{96 * 24 * nodes * days:,}" for nodes, days in ((30, 3), (25, 14), (1, 14))
             ),
-            "0.8, 4.4, 1.7 core-hours, projected ([performance](performance.md))",
+            "0.6, 2.2, 1.3 core-hours, projected ([performance](performance.md))",
         ),
     ]
 

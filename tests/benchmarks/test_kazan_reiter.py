@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -16,6 +17,8 @@ from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES, line_chart
 from recon_cli.cli import main
 from recon_cli.page.charts import Scale
 from recon_cli.page.drawing import svg_file
+from tests.support.command_line import recon
+from tests.support.figure_commands import commands_of
 from tests.support.paths import ROOT
 
 
@@ -44,6 +47,12 @@ def test_each_table_and_figure_by_the_command(tmp_path: Path) -> None:
     ]
     points = pl.read_csv(tmp_path / "figure_6.csv").filter(series="as published", x=5)
     assert points["y"].round(2).to_list() == [59.27]
+
+
+@pytest.mark.parametrize("line", commands_of("recon plan risk"))
+def test_commands_of_the_page_of_figures(line: str, tmp_path: Path) -> None:
+    recon(*shlex.split(line)[1:], "--to", tmp_path)
+    assert list(tmp_path.glob("table_*.csv" if "--table" in line else "figure_*.csv"))
 
 
 @pytest.mark.parametrize("number", FIGURES)

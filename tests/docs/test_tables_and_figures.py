@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -23,22 +22,10 @@ from benchmarks.nation_attack import Attack, costs
 from recon_cli.capabilities.dinur_nissim import presets
 from recon_cli.cli import main
 from tests.support.command_line import measure_here, recon
+from tests.support.figure_commands import COMMANDS, ROWS, commands_of
 from tests.support.paths import ROOT
 
-PAGE = (ROOT / "docs" / "tables_and_figures.md").read_text()
-ROWS = [
-    tuple(cell.strip() for cell in line.split("|")[1:-1])
-    for line in PAGE.splitlines()
-    if line.startswith(("| Table", "| Figure", "| footnote"))
-]
-COMMANDS = list(
-    dict.fromkeys(text for *_, by in ROWS for text in re.findall(r"`((?:recon|python) [^`]*)`", by))
-)
 SYNTHETIC, ATTACK = "recon score -c configs/synthetic.yaml", "recon score -c configs/attack.yaml"
-
-
-def _of(beginning: str) -> list[str]:
-    return [line for line in COMMANDS if line.startswith(beginning)]
 
 
 def test_what_is_made_has_a_command_and_what_is_not_has_a_reason() -> None:
@@ -51,17 +38,18 @@ def test_what_is_made_has_a_command_and_what_is_not_has_a_reason() -> None:
 
 
 def test_every_command_is_run_below() -> None:
-    run = {*_of("recon plan risk"), *_of("recon lab"), *_of(SYNTHETIC), *_of(ATTACK), *SMALL}
+    """Those of ``recon plan risk`` in tests/benchmarks/test_kazan_reiter.py."""
+    run = {
+        *commands_of("recon plan risk"),
+        *commands_of("recon lab"),
+        *commands_of(SYNTHETIC),
+        *commands_of(ATTACK),
+        *SMALL,
+    }
     assert set(COMMANDS) == run, "one is added, or gone"
 
 
-@pytest.mark.parametrize("line", _of("recon plan risk"))
-def test_risk_is_made(line: str, tmp_path: Path) -> None:
-    recon(*shlex.split(line)[1:], "--to", tmp_path)
-    assert list(tmp_path.glob("table_*.csv" if "--table" in line else "figure_*.csv"))
-
-
-@pytest.mark.parametrize("line", _of("recon lab"))
+@pytest.mark.parametrize("line", commands_of("recon lab"))
 def test_sums_of_bits_are_made(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fewest(experiment: presets.Experiment) -> presets.Experiment:
         settings = sorted(experiment.settings, key=lambda each: (each.bits, each.queries))[:2]
@@ -93,7 +81,7 @@ def test_the_attack_makes_its_tables(synthetic: list[object]) -> None:
     work, *options = synthetic
     for name in ("solvar/percentiles.csv", "solvar/by_size.csv", "report/report.html"):
         assert Path(f"{work}/{name}").exists()
-    asked = [line for line in _of(SYNTHETIC) if "--table" in line]
+    asked = [line for line in commands_of(SYNTHETIC) if "--table" in line]
     assert len(asked) == 7
     for line in asked:
         recon(*_at(line), *options)
@@ -101,7 +89,7 @@ def test_the_attack_makes_its_tables(synthetic: list[object]) -> None:
 
 
 def test_the_page_of_scores_is_made(synthetic: list[object], tmp_path: Path) -> None:
-    (line,) = (line for line in _of(SYNTHETIC) if "--page" in line)
+    (line,) = (line for line in commands_of(SYNTHETIC) if "--page" in line)
     page = tmp_path / "scores.md"
     recon(*_at(line.replace("scores.md", str(page))), *synthetic[1:])
     text = page.read_text()
@@ -113,7 +101,7 @@ def test_alternatives_are_attacked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     measure_here(monkeypatch)
     attack = Attack(tmp_path, seed=1, people=400, workers=1, alternatives=True, notes=None)
     costs(attack, tmp_path / "scores.md", Console(file=sys.stderr, quiet=True))
-    for line in _of(ATTACK):
+    for line in commands_of(ATTACK):
         assert (attack.nation / "score" / f"{line.split('--table ')[1]}.csv").exists()
 
 
