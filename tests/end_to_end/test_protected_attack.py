@@ -86,5 +86,5 @@ def test_what_protect_writes_is_attacked_and_reported(
     page = (work / "report" / "report.html").read_text()
     assert "LIST" in page
     assert "not published exactly" in page
-    assert "another one may have more people besides, even where it is zero" in page
+    assert "another one may have more people, even where it is zero" in page
     assert "at most twice that" not in page
