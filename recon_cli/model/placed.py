@@ -1,4 +1,4 @@
-"""Sparse matrices that place entries: one in each column, on a diagonal, in more columns."""
+"""Sparse matrices with one entry in each column or on a diagonal, and with further columns."""
 
 from __future__ import annotations
 

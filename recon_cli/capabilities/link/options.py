@@ -145,7 +145,7 @@ class Link(Section):
     """The section ``link``.
 
     Attributes:
-        cef: The edited truth; default ``cef/`` or ``persons/`` (of `recon data synth`) in the work
+        cef: The true records; default ``cef/`` or ``persons/`` (of `recon data synth`) in the work
             folder.
         hdf: The records that were tabulated, if known; default ``hdf/`` in the work folder, if
             it exists.

@@ -2,7 +2,7 @@
 
 Writes proofs/: for each region the published counts and a proof as two text files, a copy of
 reconcheck.py, which checks them, and a row for each statement with its outcome: certified (the
-checker accepts a derivation), shown (by example solutions), confirmed (solvers proved it, but no
+checker accepts a derivation), shown (by example solutions), confirmed (the run proved it, but no
 derivation was found), open. The checker is run on all proofs before they are stored.
 
 Example:

@@ -1,10 +1,10 @@
 """``suppress:`` suppression of small counts, and of those that would reveal them.
 
 Primary cells are counts below a threshold, or counts that few people dominate. Complementary cells
-are added, over all tables and levels of a region, until every primary cell is safe: other known
-records fit all published counts, and give that cell another value. Writes suppressed/ (a tidy
-publication and its protection.yaml, which recon ingest reads); accuracy and the whole manifest are
-in private/suppress/. The choice of cells depends on the counts and the seed.
+are added, over all tables and levels of a region, until every primary cell is safe: records are
+known that fit all published counts, and give that cell values far enough apart. Writes suppressed/
+(a tidy publication and its protection.yaml, which recon ingest reads); accuracy and the whole
+manifest are in private/suppress/. The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml
