@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from recon_cli.capabilities.init.conditions import Condition
+from recon_cli.capabilities.init.line_features import DraftedFeature
 from recon_cli.capabilities.init.names import canonical, slug, usual_name
 from recon_cli.capabilities.init.spans import called
-from recon_cli.capabilities.init.structure import DraftedFeature, Structure
+from recon_cli.capabilities.init.structure import Structure
 from recon_cli.schema.geography import RESERVED_COLUMNS
 from recon_cli.sources.formats.vocabulary import Interval, interval
 

@@ -17,7 +17,8 @@ from recon_cli.capabilities.init.proposal.relations import Axis, Relation
 from recon_cli.capabilities.init.proposal.row_blocks import ask_above
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
 from recon_cli.capabilities.init.proposal.sums import support_of
-from recon_cli.capabilities.init.structure import Said, Structure
+from recon_cli.capabilities.init.said import Said
+from recon_cli.capabilities.init.structure import Structure
 from recon_cli.sources.formats.sheet import ROWS
 from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray
 from recon_cli.capabilities.init.proposal.intervals import Intervals
+from recon_cli.capabilities.init.proposal.possible_sums import possible_splits
 from recon_cli.capabilities.init.proposal.relations import Relation
 
 #: Lines whose numbers agree by a smaller chance than one in two to this power are one.
@@ -50,6 +51,10 @@ class LineNumbers:
         found: FloatArray = np.abs(self.block.low[a] - self.block.low[b])[both]
         return found
 
+    def largest(self, lines: Sequence[int]) -> int:
+        """Return the line whose numbers add up to most."""
+        return max(lines, key=lambda line: float(self.block.low[self.at[line]].sum()))
+
     def exceeds(self, largest: int, others: Sequence[int]) -> bool:
         """Test whether a line is nowhere less than others where both are told, or may be."""
         block, at = self.block, self.at[largest]
@@ -79,15 +84,57 @@ class LineNumbers:
 
     def may_add_up(self, total: int, parts: Sequence[int]) -> bool:
         """Test whether lines may add up to another; a position with one star at most tells."""
-        block = self.block.take(
-            np.array([self.at[line] for line in (total, *parts)]),
-            np.arange(self.block.low.shape[1]),
-        )
+        block = self._lines((total, *parts))
         slack = (self.base - 1) * (len(parts) + 1)
         low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
         fits = (low <= block.high[0] + slack) & (high >= block.low[0] - slack)
         telling = (block.known.sum(axis=0) >= len(parts)) & (block.high[0] > 0)
         return bool(fits.all() and telling.any())
+
+    def possible_sums(
+        self, total: int, others: Sequence[int]
+    ) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """Yield the ways in which lines may add up to a total, all of them or in two groups.
+
+        What is withheld leaves it open; where all is printed sums are found by themselves.
+        """
+        block = self._lines((total, *others))
+        parts = list(range(1, len(others) + 1))
+        slack = (self.base - 1) * (len(others) + 1)
+        low, high = block.low[parts].sum(axis=0), block.high[parts].sum(axis=0)
+        if block.known.all() or len(parts) < 2:
+            return
+        if (low <= block.high[0] + slack).all() and (high >= block.low[0] - slack).all():
+            yield ((total, *others),)
+        for split in possible_splits(block, 0, parts):
+            yield tuple((total, *(others[i] for i in own)) for own in split)
+
+    def groups_of_one_sum(self, lines: list[int]) -> list[list[int]]:
+        """Group lines beside each other whose sums are the same in all positions.
+
+        Each group divides the same whole, which is not printed.
+
+        Returns:
+            All lines in one group if there are no such groups.
+        """
+        own = self._lines(lines)
+        told = own.known.all(axis=0)
+        if not told.any() or len(lines) < 4:
+            return [lines]
+        low = own.low[:, told]
+        slack = (self.base - 1) * len(lines)
+        for first in range(2, len(lines) - 1):
+            whole = low[:first].sum(axis=0)
+            bits = np.log2((1 + whole) / (1 + 2 * slack)).clip(0).sum()
+            groups = [lines[:first]]
+            start = first
+            for stop in range(first + 1, len(lines) + 1):
+                if (np.abs(low[start:stop].sum(axis=0) - whole) <= slack).all():
+                    groups.append(lines[start:stop])
+                    start = stop
+            if start == len(lines) and len(groups) > 1 and bits >= FEWEST_BITS:
+                return groups
+        return [lines]
 
     def are_equal(self, one: int, other: int, *, are_totals: bool) -> bool:
         """Test whether two lines have the same numbers, within rounding, and hardly by chance.
@@ -121,3 +168,7 @@ class LineNumbers:
         most = block.high[[self.at[other] for other in outer]].sum(axis=0)
         is_met = not outer or bool((most + slack >= block.low[at]).all())
         return is_met and bool((least <= block.high[at] + slack).all())
+
+    def _lines(self, lines: Sequence[int]) -> Intervals:
+        rows = np.array([self.at[line] for line in lines], dtype=np.intp)
+        return self.block.take(rows, np.arange(self.block.low.shape[1]))

@@ -23,7 +23,8 @@ from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation, intervals_of, sums_of
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
 from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
-from recon_cli.capabilities.init.structure import Said, Structure
+from recon_cli.capabilities.init.said import Said
+from recon_cli.capabilities.init.structure import Structure
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import table_name

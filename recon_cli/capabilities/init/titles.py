@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from recon_cli.capabilities.init.line_features import DraftedFeature
 from recon_cli.capabilities.init.names import usual_name
-from recon_cli.capabilities.init.structure import DraftedFeature, Structure
+from recon_cli.capabilities.init.structure import Structure
 from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 
 _ENDS = re.compile(r"[:;,()\[\]|\u2013\u2014/]|\s-\s|\.\s")

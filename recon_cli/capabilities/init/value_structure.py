@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from recon_cli.capabilities.init.label_words import are_apart
+from recon_cli.capabilities.init.line_features import DraftedFeature
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import Axis, Relation
 from recon_cli.capabilities.init.proposal.said_sums import open_sums, sums_of_values
+from recon_cli.capabilities.init.said import Said
 from recon_cli.capabilities.init.spans import do_overlap
-from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
+from recon_cli.capabilities.init.structure import Structure
 from recon_cli.sources.formats.vocabulary import interval, is_total
 from recon_cli.sources.read.words import Sense, says
 

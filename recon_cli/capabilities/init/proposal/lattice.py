@@ -57,6 +57,11 @@ class Lattice:
         """
         return _Builder(sums, labels, are_two).lattice()
 
+    @property
+    def sums(self) -> tuple[Relation, ...]:
+        """Return the sums of all features."""
+        return tuple(each for feature in self.features for each in feature.sums)
+
 
 class _Builder:
     def __init__(
