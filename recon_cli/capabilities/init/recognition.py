@@ -19,18 +19,11 @@ from recon_cli.capabilities.init.proposal.proposal import Proposal
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable, said_texts
 from recon_cli.capabilities.init.protection_draft import with_protection
 from recon_cli.capabilities.init.recognised import RecognisedFiles
+from recon_cli.capabilities.init.release_fit import Fit, fit, rest_of_mapping
 from recon_cli.capabilities.init.sheet_places import sums_of_sheets
 from recon_cli.capabilities.init.state_header import summarise
 from recon_cli.capabilities.init.survey import Survey, rounding_base, survey_rows
-from recon_cli.capabilities.init.tables import (
-    Fit,
-    TableFile,
-    fit,
-    markers_of,
-    open_table_files,
-    product_of,
-    rest_of_mapping,
-)
+from recon_cli.capabilities.init.tables import TableFile, markers_of, open_table_files, product_of
 from recon_cli.coverage import LeftOut
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.schema import Release, load_release, packaged_releases
