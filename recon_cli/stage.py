@@ -11,6 +11,8 @@ from typing import Final
 
 #: Folder of a work folder that is never given away.
 PRIVATE: Final = "private"
+#: What a stage reads that reads whatever other stages have published, and so comes last.
+EVERYTHING: Final = "."
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Stage:
     Attributes:
         name: The words of its command, after ``recon``.
         folders: Folders of the work folder that it publishes together.
-        reads: Folders of the work folder that it reads, where they are there.
+        reads: Folders of the work folder that it reads, where they are there; or `EVERYTHING`.
         section: The config section that asks for it; what the section's own files are, it says
             itself (`recon_cli.config.model.Section.inputs`).
         package: The folder of its capability, as a dotted name: its module ``stage`` opens it
@@ -55,6 +57,10 @@ class Stage:
     def short_name(self) -> str:
         """Return the name that ``--from``, ``--until`` and ``--only`` take."""
         return self.called or self.name.rpartition(" ")[2]
+
+    def may_read(self, folder: str) -> bool:
+        """Test whether it reads a folder of another stage."""
+        return folder in self.reads or EVERYTHING in self.reads
 
     @property
     def moved(self) -> tuple[str, ...]:

@@ -53,8 +53,8 @@ class TidyFile:
         rows: Columns ``row, geoid, table, cell, count`` as they were written (``table`` and
             ``level`` only where the file has them), ``number`` (of the cell, where there is a
             table) and ``value``; ``number`` and ``value`` are null where the text is no such
-            number. Of a file of statements also ``least`` and ``most``, what ``low`` and ``high``
-            give, and ``marker``, the text of a count that is no number. Once placed also
+            number. If the file has statements, also ``least`` and ``most`` (from ``low`` and
+            ``high``), and ``marker``, the text of a count that is no number. Once placed also
             ``rank``, that of the geoid's level.
         by_table: Whether cells are numbers in a table, else codes.
         has_statements: Whether counts may be markers, empty or negative, or have intervals.

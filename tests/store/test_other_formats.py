@@ -12,10 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from recon_cli.cli import main
+from recon_cli.config.load import load_config
 from recon_cli.errors import StageError
+from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.store import Stage
-from recon_cli.store.manifest import MANIFEST
+from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.version import FORMAT
 from tests.support.all_stages import LAYOUT, everything, layout
 
@@ -27,8 +29,8 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 def test_the_form_has_a_new_number_where_columns_changed(configs: tuple[Path, ...]) -> None:
     assert layout(configs) == LAYOUT.read_text(), (
-        "files of stages have other columns: raise recon_cli.version.FORMAT, then "
-        "`python -m tests.support.all_stages`"
+        "files of stages have other columns: raise recon_cli.version.FORMAT (not for a new stage), "
+        "then `python -m tests.support.all_stages`"
     )
 
 
@@ -39,11 +41,23 @@ def test_every_stage_is_in_one_of_the_runs(configs: tuple[Path, ...]) -> None:
 
 def home_of(stage: Stage, configs: tuple[Path, ...]) -> Path:
     """The config of a run with all folders of a stage."""
-    return next(
-        config
-        for config in configs
-        if all((config.parent / "work" / name).is_dir() for name in stage.folders)
-    )
+    for config in configs:
+        if all((config.parent / "work" / name).is_dir() for name in stage.folders):
+            return config
+    raise AssertionError(f"{stage.name} is in none of the runs of tests/support/all_stages.py")
+
+
+def test_stages_declare_what_they_read(configs: tuple[Path, ...]) -> None:
+    for path in configs:
+        config = load_config(path)
+        asked = stages_of(config)
+        makers = {folder: stage.short_name for stage in asked for folder in stage.folders}
+        for stage in asked:
+            made = read_manifest(config.work / stage.folders[0], command="").inputs
+            named = [*made["shared"], *(k for own in made["partitions"].values() for k in own)]
+            read = {makers.get(name.partition("/")[0], "") for name in named}
+            declared = dependencies(asked, config)[stage.short_name]
+            assert read - {"", stage.short_name} <= declared, stage.name
 
 
 def older(folder: Path) -> None:

@@ -84,7 +84,7 @@ risk:
   truth: true.csv
   measurements: [noisy.csv]
   noise: {clinic: {rho: 0.3}, region: {rho: 0.6}}
-compare: {truth: stays.csv, protections: {none: , rounded: {round: {base: 3}}}}
+compare: {truth: stays.csv, protections: {none: , threes: {round: {base: 3}}}}
 report:
 """
 _COUNTY: Final = """\

@@ -15,7 +15,8 @@ def command(options: RunOptions, *, force: bool) -> None:
     """Make attackers' files about a synthetic population.
 
     Writes comrcl/ (a commercial file, COMRCL, with gaps, stale addresses and errors; its column
-    truth says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).
+    truth says what each record is) and cef_atkr/ (block, sex and age of everybody who can be
+    linked).
 
     Example:
       recon data attacker -c nation.yaml

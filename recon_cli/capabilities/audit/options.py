@@ -2,9 +2,9 @@
 
 Writes audit/: for every count that is not published exactly, or is omitted from a table that gives
 other counts of that place, the least and the greatest value in any solution of all tables and
-levels together. The count is recovered (one value is possible), narrowed (the possible values span
-less than `audit.safety`, or by default than the rule of its protection requires), or safe (two
-known solutions have values far enough apart). Needs tables/ (`recon ingest`), but no
+levels together. The count is recovered (one value is possible), narrowed (the possible values are
+closer together than `audit.safety`, by default what the rule of its protection requires), or safe
+(two known solutions have values far enough apart). Needs tables/ (`recon ingest`), but no
 reconstruction.
 
 Example:
@@ -32,9 +32,8 @@ class Audit(Section):
             the rule of its protection requires (docs/protected.md).
         ask: Levels at which every cell is audited, published there or not, such as the units
             into which overlapping areas cut each other.
-        region_seconds: Budget of each region, in deterministic seconds: the solver's work, not time
-            on a clock. A region of over 50,000 variables (some 2,500 schools) gets proportionally
-            more.
+        region_seconds: Budget of each region, in seconds of solver work, not of clock time. A
+            region of over 50,000 variables (some 2,500 schools) gets proportionally more.
         seed: Seed of the solver; default the run's seed.
     """
 

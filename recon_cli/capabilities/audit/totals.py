@@ -24,13 +24,14 @@ from recon_cli.store import open_folder
 class AuditSummary:
     """Totals of audited cells.
 
-    Both frames have ``cells``, one column for each of `STATUSES`, and ``smallest``, the least width
-    of the interval of a count that is not recovered, or null; the first also has ``small``, the
-    number of recovered `PRIMARY` counts above 0, and ``zeros``, the number of recovered zeros.
+    Its first two frames have ``cells``, one column for each of `STATUSES`, and ``smallest``, the
+    least width of the interval of a count that is not recovered, or null; ``by_table`` also has
+    ``small``, the number of recovered `PRIMARY` counts above 0, and ``zeros``, that of recovered
+    zeros.
 
     Attributes:
         by_table: By ``level, table``, finest level first.
-        by_suppression: Flagged ones by ``suppression``; no rows where no flag stands for a count.
+        by_suppression: Flagged cells by ``suppression``; empty if no flag stands for a count.
         recovered: ``geoid, table, cell, count, is_small`` of every recovered count.
     """
 

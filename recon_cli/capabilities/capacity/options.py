@@ -26,8 +26,9 @@ class Capacity(Section):
     """The section ``capacity``.
 
     Attributes:
-        tables: Finest levels joined by ``+``, or table names. Default: every table.
-        right: Probabilities, above 0.5, with which an attacker can at most distinguish two records.
+        tables: Tables, by name or by their finest level: ``block+tract`` for those down to blocks
+            or tracts. Default: every table.
+        right: Limits, above 0.5, on the probability that an attacker tells two records apart.
         shares: Shares of the records' bits that may be revealed.
         gain: Largest gain allowed to an attacker's decoder, relative to its success without tables.
         sd: Standard deviations of noise to simulate.

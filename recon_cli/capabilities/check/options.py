@@ -1,7 +1,7 @@
 """``check:`` rules for the published tables, and the number of violations that each allows.
 
-A rule is *broken* if more violations are proven than it allows. It is *kept* only if the possible
-violations are few enough too, and nothing was left out that could contain more. Else it is
+A rule is *broken* if more violations than it allows are proven. It is *kept* only if more than it
+allows are proven impossible, and nothing was left out that could contain them. Else it is
 *undecided*.
 """
 
@@ -137,9 +137,10 @@ class Check(Section):
         tables: The published tables, as in ``reconstruct``; no rule counts as kept while one of
             them is missing from the files. Default: every table.
         seconds: Stop the stages after this time; unfinished work leaves rules undecided.
-        scope: For a register: ``new`` counts only violations that the candidate adds to the other
-            publications; ``all`` counts those of all publications together.
-        candidate: For a register: the publication to check; default the last.
+        scope: For several publications (``source: register``) which violations are counted:
+            ``new``: only those that the candidate adds to the others; ``all``: those of all
+            together.
+        candidate: For several publications: the one to check; default the last.
     """
 
     example: ClassVar[str] = "--set 'check.rules=[{recovered: {below: 5}, most: 0}]'"

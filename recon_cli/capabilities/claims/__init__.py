@@ -10,5 +10,5 @@ CLAIMS = Stage(
     package=__name__,
     can_shard=True,
     uses_statistics=True,
-    purpose="Prove statements about people that hold in every solution, on any of their columns.",
+    purpose="Prove statements about people, on any columns, that hold in every solution.",
 )

@@ -23,10 +23,11 @@ class Claims(Section):
     """The section ``claims``.
 
     Attributes:
-        unit_seconds: Budget of each unit, in deterministic seconds.
+        unit_seconds: Budget of each unit, in seconds of solver work, not of clock time.
         share: A value counts as inferred if at least this share of a group provably has it.
         seed: Seed of the solver; default the run's seed.
-        absent: Also claim that nobody in a unit has given values, where no single table states it.
+        absent: Also claim that a unit has nobody with given values, where no single table states
+            it.
         at_most: Also compute an upper bound for claims of the form "at least n people".
     """
 

@@ -46,7 +46,7 @@ _ONE_SUM = "5-6"
     "--decoder",
     type=click.Choice(["auto", "least-squares", "least-absolute", "feasible"]),
     default="auto",
-    help="The same for all noise; auto: chosen by the kind of noise.  [auto]",
+    help="Decoder for all answers; auto: by the kind of noise.  [auto]",
 )
 @click.option(
     "--design",

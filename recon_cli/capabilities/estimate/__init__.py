@@ -1,4 +1,4 @@
-"""Estimate noisy counts from all levels together."""
+"""Estimate true counts from the noisy ones of all levels together."""
 
 from recon_cli.stage import Stage
 
@@ -8,5 +8,5 @@ ESTIMATE = Stage(
     folders=("estimates",),
     section="estimate",
     package=__name__,
-    purpose="Estimate noisy counts from all levels together, with intervals.",
+    purpose="Estimate true counts from the noisy ones of all levels together, with intervals.",
 )

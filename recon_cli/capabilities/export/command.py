@@ -77,12 +77,12 @@ def command(
     would give them away, by --mark, which a footnote explains. If `recon protect suppress` has not
     run, it is run first, on the files' own counts. Statistics that the schema declares, and
     percentages that were read, are withheld where they would give a small count away. Numbers that
-    were not read, such as means in a sheet, stay; what the command prints names them. Sheets that
-    were not read are left out, except those of --keep-sheet. Formulas become numbers.
+    were not read, such as means in a sheet, stay; the command lists them. Sheets that were not read
+    are left out, except those of --keep-sheet. Formulas become numbers.
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
     unit provably has one solution. It marks each record that is unique on the attacker's keys,
-    certain, in a place with too few people, or in a category with too few. Both limits, and the
+    certain, in a place with too few people, or in a category with too few. What is too few, and the
     national totals of categories, come from the rules of `recon check`. With --of, the records are
     those of another file about the same places. The workbook is not for publication.
 

@@ -91,7 +91,7 @@ def withheld_counts(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
     """Select the counts of a file that are suppressed.
 
     Raises:
-        StageError: Another one is not what the suppressed publication has.
+        StageError: One that is not suppressed differs from the suppressed publication.
     """
     own = shown.select(*_CELL, "count", is_there=pl.lit(value=True))
     counts = file.counts.join(own, on=_CELL, how="left", maintain_order="left")
@@ -121,7 +121,7 @@ def withheld_statistics(file: CountedFile, printed: pl.DataFrame) -> pl.DataFram
         printed: Columns of `recon_cli.frames.STATISTICS`: what is to be published.
 
     Raises:
-        StageError: Another one is not what the suppressed publication has.
+        StageError: One that is not suppressed differs from the suppressed publication.
     """
     own = printed.select(*_CELL, pl.col("text").alias("shown"))
     rows = file.statistics.join(own, on=_CELL, how="left", maintain_order="left")

@@ -328,7 +328,7 @@ class AuditFindings:
 
 @dataclass(frozen=True)
 class Certain:
-    """A number of certain records with the columns that it refers to.
+    """How many records are certain, and on which columns.
 
     Attributes:
         records: Least number of certain records.

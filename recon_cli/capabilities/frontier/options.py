@@ -64,19 +64,22 @@ class Frontier(Section):
     """The section ``frontier``.
 
     Attributes:
-        tables: Finest levels joined by ``+``, or table names. Default: every table.
-        weights: Table → weight of its squared error; 1 for others, 0 if not published.
+        tables: Tables, by name or by their finest level: ``block+tract`` for those down to blocks
+            or tracts. Default: every table.
+        weights: Table → weight of its squared error; default 1; give 0 to a table that is not
+            published.
         users: Name → weights and benefit of a user or group, in place of ``weights``.
         epsilon: Privacy losses of the whole release.
         noise: ``laplace``, ``geometric`` (for strategies with integer weights) or ``gaussian``.
         delta: Probability that a Gaussian release exceeds its ε.
-        neighbours: ``add-or-remove``: data sets that differ in one record; ``replace``: in the
-            values of one record.
+        neighbours: ``add-or-remove``: one data set has one record more; ``replace``: one record has
+            other values.
         people: Size of the group that one published count is about, for randomised response.
         share: Share of these people who are counted, for randomised response.
         innocuous: Probability of "yes" for the innocuous question of randomised response.
-        at_most: Public upper bound of a small count, such as of a household; adds how often each
-            mechanism publishes it correctly, and what a published count leaves open.
+        at_most: Public upper bound of a small count, such as that of a household. With it, results
+            also tell how often each mechanism publishes such a count correctly, and what this
+            leaves open.
         branching: Number of children of a geounit at each level, coarsest first; gives the error of
             one count after least squares over levels.
         price: Cost of a unit of ε, in units of weighted mean squared error, for the optimal ε with

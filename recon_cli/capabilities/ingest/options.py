@@ -206,26 +206,26 @@ class Ingest(Section):
     """The section ``ingest``.
 
     Attributes:
-        source: Format of the files; ``register`` for a register of publications: its file is the
-            only path, and says how to read each.
+        source: Format of the files; ``register`` for several publications listed in one file: that
+            file is the only path, and says how to read each.
         paths: Files, or folders of files; for the Census Bureau's legacy formats also folders of
             zips.
         tables: For the legacy formats: the tables to read, as in ``reconstruct``; files (segments)
             with none of them may be missing. Default every table.
         mapping: What the files do not say themselves; `recon init` drafts it.
         absent: What a cell without a count means; default ``zero`` for ``tidy``, ``unpublished``
-            for all others. One value for all tables, or one per table; tables that are then not
-            named have ``zero``.
+            for all others. One value for all tables, or one per table; tables that such a list
+            omits have ``zero``.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``; default
             ``geounits.txt`` beside the files, if there is one. Without a list, a geounit that has
-            no row is taken to be empty if published zeros prove it; otherwise one unit stands for
-            all geounits that the files do not list.
+            no row is taken to be empty if published zeros prove it; otherwise one placeholder
+            stands for all geounits that the files do not list.
         membership: With ``areas`` in the schema: which areas each unit lies in, a CSV or Parquet
             file with a column for each level, like an office's lookup file. An empty field: the
             unit is outside that system of areas. Without a column for the unit, each distinct row
             is a unit. List every unit, empty ones too: one left out is taken to be uninhabited.
             Several files that list the same units are given as file → level → its column.
-        columns: Level → its column in the membership file, if its name differs from the level's.
+        columns: Level → its column in the membership file, if the names differ.
         names: Names of the places, a CSV or Parquet file with columns ``geoid`` and
             ``name``; pages and ``recon show`` print the name beside the geoid. Names listed
             in ``mapping.geoids`` need not be in this file.

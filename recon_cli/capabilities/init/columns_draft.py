@@ -13,7 +13,7 @@ from recon_cli.sources.formats.count_sheet import COLUMNS
 def draft_columns(
     drafted: Drafted, group: Sequence[Part], crossed: Iterable[Condition]
 ) -> list[list[Condition]]:
-    """Say of each table what its columns of counts are of, beside what the rows are of."""
+    """Draft what the columns of each table count, beyond what its rows tell."""
     headers = {part.column(at) for part in group for at in part.table.counts}
     places = [part.table.sheet_place for part in group]
     if len(headers) == 1 and len({*places}) == len(group):

@@ -79,21 +79,21 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--count",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column that counts some of the people. Repeatable.",
+    help="For tables: header of a column that counts some of another's people. Repeatable.",
 )
 @click.option(
     "--total",
     metavar="LABEL",
     multiple=True,
-    help="For tables: a column, row or value that is the total of others, even if no "
-    "number shows it. Repeatable.",
+    help="For tables: a column, row or value that is a total, even if the numbers do not prove it. "
+    "Repeatable.",
 )
 @click.option(
     "--apart",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column that lists mutually exclusive kinds "
-    "without a total, or counts one of them. Repeatable.",
+    help="For tables: header of a column of exclusive kinds, none of which is their total; or of a "
+    "column that counts one such kind. Repeatable.",
 )
 @click.option(
     "--sum",
@@ -178,8 +178,8 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--protecting",
     metavar="TEXT",
     multiple=True,
-    help="For suppressed counts: a text in place of counts of any size that protect others. "
-    "Repeatable.",
+    help="For suppressed counts: a text for counts of any size that are hidden to protect "
+    "others. Repeatable.",
 )
 @click.option("--zeros", is_flag=True, help="With --below: counts of 0 are suppressed, too.")
 @click.option(

@@ -1,7 +1,7 @@
 """``joint:`` the records that two releases about the same places prove together.
 
-Writes joint/ (a row for each record of this run's release that is in every joint solution, proven
-by its own tables `alone`, or only `joint`, by both releases' tables), joint_partner/ (the same for
+Writes joint/ (a row for each record of this run's release that is in every joint solution: `alone`
+if its own tables prove it, `joint` if it takes the tables of both), joint_partner/ (the same for
 the partner's records) and joint_units/. With `compositions`, which ask who lives with whom, it also
 writes joint_compositions/ (households that are certain down to every member) and joint_members/.
 Each release is ingested by a run of its own; `links` states how their records are linked. Each
@@ -33,10 +33,11 @@ class Joint(Section):
         links: Links between the records of both: ``sf1_2010``, or the path of a .yaml file
             (docs/schema.md).
         assumptions: Use structural zeros that either schema merely assumes.
-        unit_seconds: Budget of each place, in deterministic seconds: for both releases together,
-            and again for each alone.
-        compositions: Limit on combinations of a household and all its members that are listed for a
-            place, to find the certain ones; 0 skips this. 4000 usually takes under a second.
+        unit_seconds: Budget of each place, in seconds of solver work, not of clock time: for both
+            releases together, and again for each alone.
+        compositions: To find households that are certain with all their members: how many
+            combinations of a household and its members are listed per place at most; 0 for none.
+            4000 usually takes under a second.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -31,7 +31,7 @@ class LeaveOneOut(Section):
         people: Approximate number of people to sample; default all.
         within: Only people in geounits whose geoids begin with this.
         solutions: Number of solutions to sample, with each person and without.
-        seconds: Budget for each person, in deterministic seconds.
+        seconds: Budget for each person, in seconds of solver work, not of clock time.
         seed: Seed of sampled people and solutions; default the run's seed.
     """
 

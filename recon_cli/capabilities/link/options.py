@@ -149,13 +149,14 @@ class Link(Section):
             folder.
         hdf: The records that were tabulated, if known; default ``hdf/`` in the work folder, if
             it exists.
-        sources: Name → a further source: a path; ``path`` with ``layout``, or ``columns`` and
-            ``values``, of a file with other headers and codes; or ``microdata``. Default this run's
-            own microdata, if it is there.
-        guessers: Name → a guesser; default MDG (guesses the commonest values) and PRG (in
-            proportion), from the HDF, else from the tables.
-        attackers: Name → a path; ``path``, ``columns``, ``values`` and ``id`` of a file with
-            other headers and codes; or ``cef``: the CEF's exact columns. Default CEF_atkr
+        sources: Name → a further source: a path; ``microdata``; or, for a file with other headers
+            and codes, ``path`` with ``layout``, or with ``columns`` and ``values``. Default this
+            run's own microdata, if it is there.
+        guessers: Name → a guesser; default MDG (guesses the commonest values) and PRG (guesses
+            values in proportion to their counts), both of the HDF if there is one, else of the
+            tables.
+        attackers: Name → a path; ``cef`` (the CEF's exact columns); or, for a file with other
+            headers and codes, ``path``, ``columns``, ``values`` and ``id``. Default CEF_atkr
             (``cef``), and COMRCL if ``comrcl/`` is in the work folder.
         id: Column with a person's identifier.
         data_defined: Column of the CEF that marks records that can be linked; default

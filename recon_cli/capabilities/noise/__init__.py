@@ -1,4 +1,4 @@
-"""Measure the counts of records with the noise of differential privacy."""
+"""Add the noise of differential privacy to the counts of records."""
 
 from recon_cli.protections import ProtectionMethod
 
@@ -6,5 +6,5 @@ NOISE = ProtectionMethod(
     "noise",
     "measurements",
     ("noisy",),
-    "Measure the counts of records with noise.",
+    "Add noise to the counts of records, with differential privacy.",
 )

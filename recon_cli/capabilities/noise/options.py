@@ -2,9 +2,9 @@
 
 The strategy lists the queries of each level, each with its share of the budget, and the noise:
 exact discrete Gaussian or geometric. Writes noisy/ for publication: a tidy publication, its
-protection.yaml and, if the queries are not tables of the release, release.yaml, the schema to
-read it with. Accuracy and the whole manifest are in private/noise/. Random numbers are secret,
-except in runs for study.
+protection.yaml and, if the queries are not tables of the release, release.yaml, the schema to read
+it with. private/noise/ has its accuracy and the full manifest. Random numbers are secret, except in
+runs for study.
 
 Example:
   recon protect noise --strategy pl94_2020
@@ -28,7 +28,7 @@ class Noise(MeasuringRecords):
         strategy: Queries, levels and budgets: ``pl94_2020``, ``dhc_2020``, or the path of a YAML
             file.
         geounits: File or folder with the geoids of all units, inhabited or not.
-        units: In place of geounits, ``exact``: only units with records are measured, which
+        units: ``exact`` in place of a list of geounits: only units with records are measured, which
             reveals exactly which they are. Either geounits or units is needed, except for study.
         scale: Multiplies every budget of the strategy, as in ``1/8``.
         levels: Levels of the strategy; default all that the release has from its partition level

@@ -136,8 +136,9 @@ def read_product(
 
     Raises:
         ConfigError: There is no such strategy.
-        SourceError: It is no such folder, no query is known or one is of another size, a query's
-            variance differs between geounits of a level, or geocodes are not within each other.
+        SourceError: It is not such a product, no query is known or one is of another size, a
+            query's variance differs between geounits of a level, or geocodes are not within each
+            other.
     """
     known = load_strategy(strategy, release, without)
     levels = [name for name, part in LEVELS.items() if (folder / part / _QUERIES).is_dir()]

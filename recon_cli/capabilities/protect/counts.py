@@ -165,7 +165,7 @@ def require_zeros_kept(law: Law) -> None:
     """Refuse a law that may publish a true zero as another number.
 
     Raises:
-        ConfigError: It does, or it cannot publish count by count.
+        ConfigError: The law may do so, or does not publish single counts.
     """
     if isinstance(law, Rounded) and law.how == "controlled":
         return

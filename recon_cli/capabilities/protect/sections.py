@@ -54,7 +54,7 @@ class MeasuringRecords(ProtectingByChance, ProtectingRecords):
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not.
-        units: In place of geounits, ``exact``: it is published which units have records.
+        units: ``exact`` in place of a list of geounits: it is published which units have records.
         scale: Multiplies every budget of the strategy, as in ``1/8``.
     """
 
@@ -115,7 +115,8 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is
             published beside the counts. Without it, the counts do not show which units exist.
-        tables: Tables of records to publish, written as for ``reconstruct``; default every table.
+        tables: Tables to publish, if the input is records; written as for ``reconstruct``; default
+            every table.
     """
 
     geounits: ConfigPath | None = None

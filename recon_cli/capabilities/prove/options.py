@@ -28,8 +28,8 @@ class Prove(Section):
         what: Findings to prove, if the run has them: that blocks have one solution (`unique`),
             records in every solution (`certain`), that solutions agree or differ (`solvar`),
             `claims`, and the bounds of protected counts (`audit`).
-        seconds: Budget of each region, in deterministic seconds.
-        seed: Seed of solutions that are shown; default the run's seed.
+        seconds: Budget of each region, in seconds of solver work, not of clock time.
+        seed: Seed of the solutions that proofs show as examples; default the run's seed.
     """
 
     what: Annotated[tuple[Kind, ...], Field(strict=False, min_length=1)] = (

@@ -23,15 +23,16 @@ class Reconstruct(Section):
     """The section ``reconstruct``.
 
     Attributes:
-        tables: Finest levels joined by ``+``, or table names. Default: every table.
+        tables: Tables, by name or by their finest level: ``block+tract`` for those down to blocks
+            or tracts. Default: every table.
         seed: Selects one of several solutions; default the run's seed.
         assumptions: Use structural zeros that the schema merely assumes.
         objective: Kind of solution: ``any``, or a ``likely`` one, under which the published counts
             are likeliest. Default: ``likely`` where the protection makes some solutions likelier
             than others.
         engine: ``auto``, or one engine that alone solves the program of the 2010 Census study (NBER
-            WP 31995, Eq. 4.4 and 4.5). If it finds a solution, the proofs are still those of
-            ``auto``; if it runs out of time, the units are undecided.
+            WP 31995, Eq. 4.4 and 4.5). Its solution is used, and proofs are made as with ``auto``;
+            if it runs out of time, the units are undecided.
         within: Value to take where the tables fix only a group of values: ``lowest``, ``middle`` or
             ``random``; an engine other than ``auto`` makes its own choice.
         verify: Tabulate the result again and compare before it is stored.

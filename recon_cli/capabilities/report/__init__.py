@@ -1,16 +1,10 @@
 """Write the results of a work folder as one page."""
 
-from recon_cli.stage import Stage
+from recon_cli.stage import EVERYTHING, Stage
 
-#: It shows every folder that there is, so it comes last.
 REPORT = Stage(
     "report",
-    reads=(
-        *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("audit", "solvar", "claims", "joint", "proofs", "contributions", "confidence"),
-        *("leave_one_out", "risk"),
-        *("links", "score"),
-    ),
+    reads=(EVERYTHING,),
     folders=("report",),
     public=("report",),
     uses_statistics=True,

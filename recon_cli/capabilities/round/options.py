@@ -1,8 +1,8 @@
 """``round:`` rounding of counts.
 
 Writes rounded/, a tidy publication with its protection.yaml, which recon ingest reads. With
-round.geounits it also has the list of all units; accuracy, the whole manifest and the secret key,
-which later tables need, are in private/round/.
+round.geounits it also has the list of all units. private/round/ has its accuracy, the full
+manifest, and the secret key that later tables need.
 
 Example:
   recon protect round -c nation.yaml
@@ -24,11 +24,11 @@ class Round(PerturbingCounts):
     """The section ``round``.
 
     Attributes:
-        base: Base of which every count becomes a multiple.
+        base: Every count becomes a multiple of this number.
         how: ``nearest``: to the nearest multiple; ``random``: to either neighbour, without bias;
             ``controlled``: to either, keeping the tables of a geounit additive.
         keys: ``records``: equal sets of records are rounded alike everywhere; ``cells``: each cell
-            by itself, so that copies of a count can be averaged.
+            by itself; an attacker can then average the copies of a count.
         levels: Levels to round; counts at other levels stay exact; default all.
     """
 

@@ -57,11 +57,12 @@ def command(
 
     An empty section, such as `solvar:`, counts: it has the defaults. Each stage runs after those
     that it reads from, so the order is STAGES. A stage that is up to date is skipped; --force runs
-    the chosen stages again. If it is killed, the same command resumes and makes the same files.
+    the chosen stages again. A run that was killed resumes when it is started again without --force,
+    and makes the same files.
 
-    For job arrays: each job runs one shard of a stage with --shard, on any machine that sees the
-    work folder; then one process completes the stage with --merge, which reports missing shards and
-    computes what depends on all of them, such as the tables of solvar.
+    For job arrays: each job runs one shard of a stage, as in `recon solvar --shard 1/8`, on any
+    machine that sees the work folder; then one process completes the stage with --merge, which
+    reports missing shards and computes what needs all shards, such as the tables of solvar.
 
     A run does not include `recon fetch`, `recon verify` (reconstruct compares every cell anyway) or
     `recon lab calibrate` (which generates its own populations).
@@ -95,8 +96,8 @@ def command(
       stage_skipped   (up to date) as stage_done
       stage_failed    stage, error, message, exit_code
       run_done        exit_code, seconds, done, skipped
-    stderr gets only these events; with FILE, only an
-    error message.
+    Without FILE, stderr gets these events only; with
+    FILE, it gets an error message only.
     """  # noqa: D301 - click wants the character itself
     if merge is not None:
         if first or last or only or dry_run or log_json or force:

@@ -41,9 +41,9 @@ def command(
 ) -> None:
     """Compute tables of re-identification rates, compared with those of guessing.
 
-    Writes score/: every rate with its counts, an interval, and the rates of guessers and of the
-    truth itself, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010
-    study. Needs links/ (`recon link`); solvar/ for Table 10.
+    Writes score/: every rate with its counts, an interval, and what guessers and the true records
+    would reach, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010 study.
+    Needs links/ (`recon link`); solvar/ for Table 10.
 
     Example:
       recon score -c al.yaml

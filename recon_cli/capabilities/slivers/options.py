@@ -1,8 +1,8 @@
 """``slivers:`` small groups of people that overlapping areas reveal by subtraction.
 
 Writes slivers/: for each unit the smallest group around it whose count follows by adding and
-subtracting totals of areas, if it is small; and sliver_counts/, the counts of these groups that
-follow from the tables.
+subtracting totals of areas, if it is of fewer people than `below`; and sliver_counts/, the
+counts of these groups that follow from the tables.
 
 Example:
   recon slivers -c recon.yaml

@@ -33,10 +33,11 @@ class Solvar(Section):
         intervals: ``exact``: the exact minimum and maximum of every histogram cell;
             ``propagation``: valid bounds without solving for them, several times faster. Solvar is
             the same.
-        engine: Engine that searches for the farthest solution: ``cp-sat`` alone, or checked by
-            ``highs`` or ``scip``: if their maxima differ, the stage fails. The proof is CP-SAT's.
-        unit_seconds: Budget of each question about a unit, or about all units of a region at
-            once, in deterministic seconds.
+        engine: Engine that searches for the farthest solution: always ``cp-sat``, which gives the
+            proof. With ``highs`` or ``scip`` that engine searches, too, and the stage fails if
+            their maxima differ.
+        unit_seconds: Budget of each question about a unit, or about all units of a region at once,
+            in seconds of solver work, not of clock time.
         total_seconds: Budget of the whole stage, divided in proportion to people; default none.
         seed: Seed of the solver; default the run's seed.
     """

@@ -61,9 +61,9 @@ def status_of_folder(work: Path, *, besides: Set[str] = frozenset()) -> list[Fol
     stages = [stage for stage in _stages_in(work) if besides.isdisjoint(stage.folders)]
     makers = {folder: stage.name for stage in stages for folder in stage.folders}
     read = {
-        makers[stage.folders[0]]: {makers[folder] for folder in stage.reads if folder in makers}
+        name: {maker for folder, maker in makers.items() if stage.may_read(folder)} - {name}
         for stage in STAGES
-        if stage.folders[0] in makers
+        if (name := makers.get(stage.folders[0]))
     }
     by_name = {stage.name: stage for stage in stages}
     return [

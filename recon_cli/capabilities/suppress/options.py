@@ -1,10 +1,10 @@
 """``suppress:`` suppression of small counts, and of those that would reveal them.
 
 Primary cells are counts below a threshold, or counts that few people dominate. Complementary cells
-are added, over all tables and levels of a region, until every primary cell is safe: records are
-known that fit all published counts, and give that cell values far enough apart. Writes suppressed/
-(a tidy publication and its protection.yaml, which recon ingest reads); accuracy and the whole
-manifest are in private/suppress/. The choice of cells depends on the counts and the seed.
+are added, over all tables and levels of a region, until every primary cell is safe: two known sets
+of records fit all published counts and give it values far enough apart. Writes suppressed/ (a tidy
+publication and its protection.yaml, which recon ingest reads) and private/suppress/ (its accuracy
+and the full manifest). The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml
@@ -34,10 +34,10 @@ class Suppress(ProtectingCounts):
             cell's total.
         p_percent: Sensitive if all but the two largest values sum to less than p percent of the
             largest.
-        safety: Required distance between two possible values of a sensitive cell; default
-            the value of ``below``, which `recon audit` also requires.
-        region_seconds: Budget of each region, or of each group of a large one, in deterministic
-            seconds; when it is used up, more cells than needed are suppressed.
+        safety: Required distance between two possible values of a sensitive cell; default that of
+            ``below``, which `recon audit` also requires.
+        region_seconds: Budget of each region, or of each group of a large one, in seconds of solver
+            work, not of clock time; when it is used up, more cells than needed are suppressed.
         tables: Tables of the records, as in ``reconstruct``; default every table.
         seed: Seed of the solvers; default the run's seed.
     """

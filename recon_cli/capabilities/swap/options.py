@@ -1,8 +1,9 @@
 """``swap:`` swapping of households before publication.
 
 Writes hdf/ and hdf_households/, the records with their new blocks. The pairs are in
-private/swap/swaps/. The settings lo and hi are those of the 2010 study's Appendix C; the setting
-targeted swaps households at risk, at rates fitted to the published agreement of HDF and CEF.
+private/swap/swaps/. The settings `lo` and `hi` are those of the 2010 study's Appendix C; with the
+setting `targeted`, households at risk are swapped, at rates fitted to the published agreement with
+the true records.
 
 Example:
   recon protect swap -c nation.yaml

@@ -25,7 +25,7 @@ def command(
     """Generate a synthetic population like that of the 2010 Census.
 
     Writes persons/ (one row per person), households/ (one row per housing unit, with the features
-    of the 2010 unit tables) and places/ (every block). The same seed and size give the same
+    of the 2010 housing tables) and places/ (every block). The same seed and size give the same
     population, whatever the number of workers. `recon data attacker` then makes attackers' files
     about it.
 

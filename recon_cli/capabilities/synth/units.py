@@ -249,9 +249,9 @@ def vacant_units(
 def duplicate_sources(
     linkage: PersonKeys, homes: CountyHouseholds, persons: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw for each person the row whose record is duplicated: their own, for nearly all.
+    """Draw for each person the row that their record copies: their own, for nearly all.
 
-    A whole household can be duplicated in its block, in place of a neighbour of the same size.
+    A whole household can appear twice in its block, replacing a neighbour of the same size.
 
     Args:
         homes: Households; their members are the first rows.

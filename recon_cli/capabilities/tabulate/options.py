@@ -24,7 +24,7 @@ class Tabulate(Section):
         tables: As in ``reconstruct``; default every table.
         levels: Names of levels; default all that a table has.
         decimals: Decimals of percentages, means, medians and other rounded statistics, which are
-            printed where every table is written.
+            printed only if ``tables`` is not given.
     """
 
     records: Records | None = None

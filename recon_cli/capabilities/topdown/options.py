@@ -52,9 +52,9 @@ class Topdown(MeasuringRecords):
         strategies: Queries and budgets: ``pl94_2020``, ``dhc_2020`` or paths of YAML files; each
             product agrees with the one before.
         geounits: File or folder with the geoids of all units that people may be placed in.
-        units: In place of geounits, ``exact``: people are placed only in units with records,
-            which reveals exactly which they are. Either geounits or units is needed, except for
-            study.
+        units: ``exact`` in place of a list of geounits: people are placed only in units with
+            records, which reveals exactly which they are. Either geounits or units is needed,
+            except for study.
         scale: Multiplies every budget of the strategies, as in ``1/8``.
         levels: Levels, top first; default ``nation`` (everyone) and those of the last strategy that
             the release has. If they end above the unit, such as at tracts, nothing below is

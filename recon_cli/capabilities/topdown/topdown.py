@@ -66,7 +66,7 @@ class Fixed:
     """Histograms of another product, which this one must match.
 
     Attributes:
-        domain: Its cells, which tell no more apart.
+        domain: Its cells; each is made of whole cells of this product.
     """
 
     domain: Domain

@@ -56,8 +56,8 @@ def statistic_texts(cells: pl.Series, grid: Grid) -> pl.Series:
 def statistic_text(grid: Grid, text: str) -> str:
     """Return a printed statistic with a decimal point; any other text as it is.
 
-    A number with all the decimals that a program computed is rounded to fewer: it is one that was
-    not rounded off, and its last digits are those of a float.
+    A number with all the decimals of a computation is cut to fewer: nobody had rounded it, and its
+    last digits are noise of floating point.
     """
     number = grid.number(text.strip())
     if number is None:

@@ -31,17 +31,18 @@ def with_crossed(
     said: Choices,
     ask: Callable[[OpenQuestion], None],
 ) -> Relations:
-    """Return relations in which the sums of crossed columns are those that all blocks bear out.
+    """Return relations whose sums of crossed columns hold in all blocks.
 
-    Where each of several words stands over the same words, these add up alike in every block, and
-    so do the blocks, word by word. A sum of one block alone, in which nobody is counted in a part,
-    is chance. Where no such sum is found the relations stay as they are.
+    Headers are crossed if each stands over the same subheaders. The columns of a header are a
+    block; those of all blocks add up alike, and so do columns of one subheader over the blocks. A
+    sum that one block alone has, and of which a part is zero everywhere, is chance. Where no such
+    sum is found the relations stay as they are.
 
     Args:
         headers: Column → its words.
         block: The numbers, lines by number of their column.
         said: Words that are said to be totals, or kinds beside others.
-        ask: Takes a question, where no number shows a total that words say.
+        ask: Takes a question, where words alone say that a column is a total.
     """
     columns = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
     grid = _grid(headers, columns)

@@ -1,4 +1,4 @@
-"""Sums that lines may be, though no position shows it."""
+"""Sums that lines may be, though no number shows it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 
 
 def possible_whole(block: Intervals, lines: Sequence[int], base: int = 1) -> int | None:
-    """The line that some lines may add up to, though no position shows it; None if there is none.
+    """Return the line that some lines may add up to, though no number shows it; None if none is.
 
-    It is one of them, the first or the last, that all others together cannot exceed; else the
-    nearest of the other lines that fits.
+    It is the first or the last of them, if the rest may add up to it; else the nearest line beside
+    them that fits.
 
     Args:
         lines: Two or more, or three with their total.
