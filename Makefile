@@ -15,18 +15,15 @@ ARGS ?=
 #: One lock for every platform and interpreter; `uv` because pip-compile takes ten minutes to hash.
 RESOLVE := pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --strip-extras --no-header --no-emit-index-url --no-emit-find-links pyproject.toml
-STAGES := synth attacker swap round cellkey suppress census1980 noise topdown randomize tabulate \
-  ingest capacity audit slivers frontier reconstruct estimate solvar claims joint prove contributions \
-  confidence leave-one-out attribute link risk score compare report
 
-.PHONY: help env dev demo nation study state run status verify $(STAGES) \
+.PHONY: help env dev demo nation study state run status verify \
   test search lint types check format fixtures bench smoke docs linkcheck wheel lock \
   licences sbom release vulnerabilities clean
 
 help:                ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 16
-	@echo "a single stage of CONFIG (default configs/toy.yaml); ARGS are passed on:"
-	@echo "$(STAGES)" | fold -sw 64 | sed 's/^/  /'
+	@echo "any other word is a single stage of CONFIG, such as reconstruct;"
+	@echo "CONFIG is configs/toy.yaml by default, and ARGS are passed on"
 
 env: $(READY)        ## create the environment (.venv) from the lock file
 
@@ -65,7 +62,8 @@ state: env           ## fetch one state and run it: make state STATE=al
 run: env             ## run every stage that CONFIG has a section for
 	@$(BIN)/recon run -c $(CONFIG) $(ARGS)
 
-$(STAGES): env
+.DEFAULT:
+	@$(MAKE) --no-print-directory env
 	@$(BIN)/recon run -c $(CONFIG) --only $@ $(ARGS)
 
 status: env          ## show the status of every stage of CONFIG

@@ -1,9 +1,9 @@
 """Test what is left without some capabilities: ``python -m benchmarks.without NAME,… [TESTS …]``.
 
 Copies the tracked files to a temporary folder, deletes the capabilities' folders, their words in
-the registry and the Makefile and their rows in two pages, and runs the tests that do not concern
-them there: those whose files, and the support files that they import, name none. TESTS are files
-or folders, default all but the pages of the docs. Exits like pytest.
+the registry and their rows in two pages, and runs the tests that do not concern them there: those
+whose files, and the support files that they import, name none. TESTS are files or folders, default
+all but the pages of the docs. Exits like pytest.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ def copy_without(names: Collection[str], place: Path) -> None:
     replace_in(place / "recon_cli/capabilities/__init__.py", rf'^ +"({either})",\n')
     replace_in(place / "docs/architecture.md", rf"^\| `({either})` \|.*\n")
     replace_in(place / "docs/glossary.md", rf"^\|.*`recon_cli\.capabilities\.({either})\..*\n")
-    words = "|".join(name.replace("_", "-") for name in names)
-    replace_in(place / "Makefile", rf"(?<=[ =])({words}) (?=[\w\\-])")
 
 
 def replace_in(path: Path, pattern: str) -> None:

@@ -8,6 +8,8 @@ A folder holds all of it, by one convention, and each file only where there is s
     Its section of the config, whose module's docstring is the help of the command.
 ``stage.py``
     Opens its inputs, states its recipe, and publishes: ``open_stage(run)``.
+``question.py``
+    What it asks of every piece: its one `recon_cli.ask.question.Question`.
 ``command.py``
     Its command, where the one that follows from the declaration is not enough.
 ``summary.py``
@@ -16,7 +18,9 @@ A folder holds all of it, by one convention, and each file only where there is s
     Its section of the report.
 
 The kernel imports none of them; one imports others only where it needs what they compute. A new
-one is a folder and a word here.
+one is a folder and a word here: config, command, help, ``recon run``, ``recon status`` and ``make``
+follow. Tests then ask for a row in README.md and in docs, and for a run of it in
+``tests/support/all_stages.py``; `recon_cli.api.options` shows its section to type checkers.
 """
 
 from typing import Final

@@ -215,10 +215,10 @@ class Recon(Commands):
         return super().resolve_command(ctx, _as_now(args))
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Group command names by purpose, in this order; unlisted ones come last."""
+        """Group command names by purpose, in this order; those of no heading ask something."""
         known = {name for listed in HEADINGS.values() for name in listed}
         found = {title: [n for n in listed if n in names] for title, listed in HEADINGS.items()}
-        found["Other"] = [name for name in names if name not in known]
+        found["Ask"] += [name for name in names if name not in known]
         return {title: listed for title, listed in found.items() if listed}
 
     def main(self, *args: Any, **settings: Any) -> Any:

@@ -148,8 +148,12 @@ def _findings(
 ) -> list[str]:
     """Format one line for each error, with its origin: ``file:line:`` or ``--set``."""
     found: dict[str, None] = {}
-    for each in error.errors(include_url=False)[:MOST_FINDINGS]:
+    every = error.errors(include_url=False)
+    places = {each["loc"] for each in every}
+    for each in every[:MOST_FINDINGS]:
         loc = each["loc"]
+        if each["type"] == "too_short" and any(loc == p[: len(loc)] != p for p in places):
+            continue  # pydantic leaves out what is wrong in a list before it counts
         single = _single(error.title, each)
         setting = next((text for keys, text in typed.items() if loc[: len(keys)] == keys), None)
         line = document.line(loc)

@@ -55,6 +55,9 @@ def stage_named(short_name: str) -> Stage:
     """Return the stage with this short name.
 
     Raises:
-        KeyError: There is none.
+        ValueError: There is none.
     """
-    return {stage.short_name: stage for stage in STAGES}[short_name]
+    by_name = {stage.short_name: stage for stage in STAGES}
+    if short_name not in by_name:
+        raise ValueError(f"no capability declares the stage {short_name!r}")
+    return by_name[short_name]

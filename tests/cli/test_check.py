@@ -210,6 +210,15 @@ def test_a_wrong_rule_is_told_with_its_line(config: Path, rule: str, told: str) 
     assert told in stderr
 
 
+def test_the_only_rule_that_is_wrong_is_told_alone(config: Path) -> None:
+    wrong = ("--set", "check.rules=[{recovered: {below: 3}}]")
+    stderr = recon("check", "-c", config, *wrong, code=ConfigError.exit_code).stderr
+    assert "a limit is expected" in stderr
+    assert "at least 1 item" not in stderr
+    none = recon("check", "-c", config, "--set", "check.rules=[]", code=ConfigError.exit_code)
+    assert "at least 1 item" in none.stderr
+
+
 def test_a_column_that_nobody_has_is_refused(config: Path) -> None:
     config.write_text(CONFIG + "    - {certain_records: {columns: [age]}, most: 0}\n")
     stderr = recon("check", "-c", config, code=ConfigError.exit_code).stderr

@@ -18,6 +18,11 @@ if TYPE_CHECKING:  # a config has rules, and commands that judge none start fast
 class Subject(ConfigModel):
     """Base of the subjects of rules; its fields are its options.
 
+    A violation is a fact about all populations that fit the publication, so that a verdict can be
+    checked by enumeration: `benchmarks.soundness.verdicts` has a rule of each subject, and counts
+    its violations there. A new subject is a class, and an entry of
+    `recon_cli.capabilities.check.options.SUBJECTS`.
+
     Attributes:
         needs: The stages whose proofs it asks for.
         is_of_people: Whether violations are people, so that the limit may be a share of them.

@@ -5,27 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from recon_cli.capabilities.findings.stages import (
-    AUDIT,
-    CLAIMS,
-    CONFIDENCE,
-    CONTRIBUTIONS,
-    JOINT,
-    LEAVE_ONE_OUT,
-    PROVE,
-    RECONSTRUCT,
-    SLIVERS,
-    SOLVAR,
-)
+from recon_cli.capabilities.findings.stages import RECONSTRUCT
 from recon_cli.page.missing import Missing
 from recon_cli.store import INGEST, Folder, Manifest, Stage, open_folder
-
-#: Stage → the stages whose first folders it was made from. Records alone are not enough: the same
-#: ones may be made from tables that prove less.
-_SOURCES = {
-    **dict.fromkeys((RECONSTRUCT, AUDIT, SLIVERS, JOINT, CONTRIBUTIONS), (INGEST,)),
-    **dict.fromkeys((SOLVAR, CLAIMS, CONFIDENCE, LEAVE_ONE_OUT, PROVE), (RECONSTRUCT, INGEST)),
-}
 
 
 @dataclass(frozen=True)
@@ -55,7 +37,10 @@ class WorkFolder:
         if not self.holds(stage):
             return Missing(f"there is no {name}/ in the work folder", commands)
         folder = self.open(stage)
-        for source in _SOURCES[stage]:
+        # Records alone are not enough: the same may be made from tables that prove less.
+        for source in (RECONSTRUCT, INGEST):
+            if not stage.may_read(source.folders[0]):
+                continue
             before = self._source(source, partition)
             if before is not None and (
                 isinstance(before, Missing) or not _fits(folder.manifest, before, partition)

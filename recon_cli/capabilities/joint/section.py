@@ -8,12 +8,12 @@ from recon_cli.capabilities.findings.checked import ALONE
 from recon_cli.capabilities.findings.findings import Findings
 from recon_cli.capabilities.findings.joint_findings import (
     COUNTED,
-    JOINT_UNITS,
     SOLVED,
     JointFindings,
     are_all_open,
 )
 from recon_cli.capabilities.findings.section import Section
+from recon_cli.capabilities.joint import JOINT_UNITS
 from recon_cli.page.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.sentences import sentences

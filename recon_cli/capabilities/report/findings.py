@@ -25,13 +25,12 @@ from recon_cli.capabilities.findings.findings import (
 from recon_cli.capabilities.findings.fresh import WorkFolder, own_source
 from recon_cli.capabilities.findings.joint_findings import (
     COUNTED,
-    JOINT_UNITS,
     DivisionFindings,
     JointFindings,
     shown_parts,
 )
 from recon_cli.capabilities.findings.proven import Proofs, add_up_sizes, uniqueness_by_size
-from recon_cli.capabilities.joint import JOINT
+from recon_cli.capabilities.joint import JOINT, JOINT_UNITS
 from recon_cli.capabilities.link import LINK
 from recon_cli.capabilities.link.labels import file_labels
 from recon_cli.capabilities.reconstruct import RECONSTRUCT

@@ -7,11 +7,9 @@ import polars as pl
 from recon_cli.capabilities.findings.checked import ALONE
 from recon_cli.capabilities.findings.joint_findings import (
     COUNTED,
-    JOINT_MEMBERS,
-    JOINT_UNITS,
     shown_parts,
 )
-from recon_cli.capabilities.joint import JOINT
+from recon_cli.capabilities.joint import JOINT, JOINT_MEMBERS, JOINT_UNITS
 from recon_cli.capabilities.show.geounit import Located
 from recon_cli.capabilities.show.view import Detail
 from recon_cli.page.words import percentage
