@@ -17,16 +17,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from statistics import median
 
-from benchmarks.machine import (
-    REFERENCE,
-    RESULTS,
-    Cost,
-    Record,
-    as_record,
-    circumstances,
-    keep,
-    say,
-)
+from benchmarks.machine import REFERENCE, RESULTS, Cost, Record, as_record, circumstances, keep, say
 from benchmarks.nation import LINK, PREPARATION, RECONSTRUCT, RELAXED, Nation, Step, prepare
 from recon_cli.execute.children import single_threaded
 

@@ -25,12 +25,7 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints, connected_parts
 from recon_cli.model.statistic_assembly import MostPeople, PlaceRows, assemble, represent
-from recon_cli.model.statistic_texts import (
-    CellVectors,
-    KnownCounts,
-    measured_cells,
-    statistic_of,
-)
+from recon_cli.model.statistic_texts import CellVectors, KnownCounts, measured_cells, statistic_of
 from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
 from recon_cli.schema import Release, Table
 from recon_cli.statement.statistics import Printed

@@ -14,12 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from recon_cli.progress import (
-    ConsoleReporter,
-    FinishedPartition,
-    SilentReporter,
-    Task,
-)
+from recon_cli.progress import ConsoleReporter, FinishedPartition, SilentReporter, Task
 from recon_cli.progress import console as console_module
 from recon_cli.progress.console import draw, line
 from recon_cli.progress.tally import Tally, call_periodically, flow

@@ -25,15 +25,7 @@ import pytest
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import FileMapping, open_tables
-from tests.support.layouts import (
-    AGES,
-    LAYOUTS,
-    SCHEMA,
-    SEXES,
-    Layout,
-    counts_of,
-    write_workbook,
-)
+from tests.support.layouts import AGES, LAYOUTS, SCHEMA, SEXES, Layout, counts_of, write_workbook
 
 CASES: Final = int(os.environ.get("RECON_MUTATIONS", "120"))
 DELIMITED: Final = {

@@ -24,12 +24,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.publication import GeounitBatch, Publication, describe_geounits
 from recon_cli.schema import Release, load_release, packaged_releases
-from recon_cli.sources.legacy import (
-    PRODUCTS,
-    LegacySource,
-    legacy_layout,
-    open_legacy,
-)
+from recon_cli.sources.legacy import PRODUCTS, LegacySource, legacy_layout, open_legacy
 from recon_cli.verification import verify
 from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared

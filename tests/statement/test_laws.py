@@ -18,11 +18,7 @@ from recon_cli.chance import Draws, KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.frames import OPEN
 from recon_cli.statement import FLAGGED, LAWS, Law, Statement, law_document, parse_law
-from recon_cli.statement.cell_key import (
-    PerturbationTable,
-    maximum_entropy,
-    read_perturbation_table,
-)
+from recon_cli.statement.cell_key import PerturbationTable, maximum_entropy, read_perturbation_table
 from recon_cli.statement.noise import TruncatedGeometric
 from tests.support.protecting import draws_at
 

@@ -6,13 +6,7 @@ from fractions import Fraction
 import pytest
 
 from recon_cli.capabilities.tabulate.statistics import printed_text
-from recon_cli.statement.printed import (
-    TIES,
-    Ends,
-    Ties,
-    printed_ends,
-    printed_value,
-)
+from recon_cli.statement.printed import TIES, Ends, Ties, printed_ends, printed_value
 
 ROUNDINGS: dict[Ties, str] = {
     "half_up": ROUND_HALF_UP,

@@ -19,11 +19,7 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
 from recon_cli.capabilities.audit.ends import FindEnds, SummedEnds
 from recon_cli.capabilities.audit.rays import endless_variables
-from recon_cli.capabilities.reconstruct.cliques import (
-    CliqueForm,
-    CliqueSystem,
-    PublishedRows,
-)
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem, PublishedRows
 from recon_cli.capabilities.reconstruct.region_blocks import nested_blocks
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, SignedBounds, propagate_signed

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.capabilities import audit
-from recon_cli.capabilities.audit.question import AUDIT
+from recon_cli.capabilities.audit.rows import AUDIT
 from recon_cli.capabilities.audit.statuses import (
     COMPLEMENTARY,
     PRIMARY,

@@ -16,8 +16,9 @@ import polars as pl
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.forcing import forcing_counts
 from recon_cli.capabilities.audit.left_out import with_left_out
-from recon_cli.capabilities.audit.question import AUDIT as AUDIT_ROWS
-from recon_cli.capabilities.audit.question import Asked, audit_counts
+from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.audit.rows import AUDIT as AUDIT_ROWS
+from recon_cli.capabilities.audit.rows import Asked
 from recon_cli.capabilities.audit.statuses import (
     NARROWED,
     OF_NO_INTEREST,

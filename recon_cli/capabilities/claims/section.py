@@ -6,12 +6,7 @@ from recon_cli.capabilities.findings.findings import ClaimFindings, Findings
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.page.document import ReportSection, ResultTable, result_table
 from recon_cli.page.sentences import sentences
-from recon_cli.page.words import (
-    Words,
-    capitalized,
-    count,
-    percentage,
-)
+from recon_cli.page.words import Words, capitalized, count, percentage
 from recon_cli.schema import Release
 
 _KEY = "disclosure"

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from recon_cli.capabilities.audit.options import Audit
-from recon_cli.capabilities.audit.question import Asked, audit_counts
+from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.audit.rows import Asked
 from recon_cli.capabilities.audit.statuses import RECOVERED, UNDECIDED
 from recon_cli.capabilities.cure.fillings import (
     CELL,

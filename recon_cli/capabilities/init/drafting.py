@@ -11,9 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from recon_cli.capabilities.init.conditions import (
-    values_of,
-)
+from recon_cli.capabilities.init.conditions import values_of
 from recon_cli.capabilities.init.drafted import Drafted
 from recon_cli.capabilities.init.kinds_draft import draft_kinds
 from recon_cli.capabilities.init.known_sheets import part_of

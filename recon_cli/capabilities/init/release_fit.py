@@ -11,9 +11,7 @@ from recon_cli.schema import Release
 from recon_cli.sources.formats import FileMapping
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.reading import SheetReader
-from recon_cli.sources.formats.sheet import (
-    SHEET,
-)
+from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.read.words import Sense, is_word
 
 

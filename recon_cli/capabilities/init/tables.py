@@ -44,11 +44,7 @@ from recon_cli.sources.formats.sheet import (
 from recon_cli.sources.read.choices import NO_CHOICES, Choices
 from recon_cli.sources.read.words import Sense, is_word
 from recon_cli.sources.tables import documents_with_counts
-from recon_cli.sources.tabular import (
-    documents_of_sheets,
-    hidden_sheets,
-    unread_sheets,
-)
+from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, unread_sheets
 from recon_cli.sources.tabular.sheet import Sheet
 
 #: What is said of a sheet whose sums tell what numbers in parentheses are.

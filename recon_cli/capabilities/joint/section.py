@@ -17,13 +17,7 @@ from recon_cli.capabilities.joint import JOINT_UNITS
 from recon_cli.page.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.sentences import sentences
-from recon_cli.page.words import (
-    Words,
-    capitalized,
-    percent,
-    percent_of,
-    size_label,
-)
+from recon_cli.page.words import Words, capitalized, percent, percent_of, size_label
 from recon_cli.plurals import plural
 
 _KEY = "joint"

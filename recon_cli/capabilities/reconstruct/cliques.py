@@ -29,12 +29,7 @@ from recon_cli.model.grain import enumerate_domain
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints
-from recon_cli.model.statistic_texts import (
-    CellVectors,
-    KnownCounts,
-    is_inside,
-    statistic_of,
-)
+from recon_cli.model.statistic_texts import CellVectors, KnownCounts, is_inside, statistic_of
 from recon_cli.model.statistics import JoinedRows, join_statistics
 from recon_cli.model.strata import find_strata
 from recon_cli.schema import Table

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recon_cli.capabilities.findings.findings import (
-    Findings,
-    ReconstructionFindings,
-    ScoreFindings,
-)
+from recon_cli.capabilities.findings.findings import Findings, ReconstructionFindings, ScoreFindings
 from recon_cli.capabilities.report.answers import make_answers
 from recon_cli.capabilities.report.headline import make_headline
 from recon_cli.capabilities.report.sections import SECTIONS

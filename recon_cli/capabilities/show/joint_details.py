@@ -5,10 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.capabilities.findings.checked import ALONE
-from recon_cli.capabilities.findings.joint_findings import (
-    COUNTED,
-    shown_parts,
-)
+from recon_cli.capabilities.findings.joint_findings import COUNTED, shown_parts
 from recon_cli.capabilities.joint import JOINT, JOINT_MEMBERS, JOINT_UNITS
 from recon_cli.capabilities.show.geounit import Located
 from recon_cli.capabilities.show.view import Detail

@@ -11,14 +11,7 @@ from recon_cli.page.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing
 from recon_cli.page.sentences import sentences
-from recon_cli.page.words import (
-    Words,
-    count,
-    percent,
-    percent_of,
-    percentage,
-    size_label,
-)
+from recon_cli.page.words import Words, count, percent, percent_of, percentage, size_label
 from recon_cli.schema import Release
 
 _KEY = "certain"

@@ -17,14 +17,7 @@ from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing
 from recon_cli.page.sentences import sentences
-from recon_cli.page.words import (
-    Words,
-    capitalized,
-    count,
-    percent,
-    percentage,
-    size_label,
-)
+from recon_cli.page.words import Words, capitalized, count, percent, percentage, size_label
 
 _KEY = "variability"
 _TITLE = "Solution variability"

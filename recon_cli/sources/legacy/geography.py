@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from recon_cli.errors import SourceError
 from recon_cli.sources.legacy.header import Spans, SpansOf
 from recon_cli.sources.legacy.layout import Layout
-from recon_cli.sources.legacy.lines import (
-    ZERO,
-    LineBlock,
-    LineReader,
-    Stream,
-    record_numbers,
-)
+from recon_cli.sources.legacy.lines import ZERO, LineBlock, LineReader, Stream, record_numbers
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from benchmarks.office.publication import (
 )
 from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import RegionData
-from recon_cli.capabilities.audit import joint_ends, question
+from recon_cli.capabilities.audit import joint_audit, joint_ends, partition
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import AuditQuestion
 from recon_cli.capabilities.protect.counts import tidy_counts
@@ -121,7 +121,7 @@ def test_clique_tables_are_asked_however_many_units_a_region_has(
 ) -> None:
     release, published = schools("stars")
     monkeypatch.setattr("recon_cli.capabilities.reconstruct.cliques._MOST_CELLS", 0)
-    monkeypatch.delattr(question, "joint_ends")
+    monkeypatch.delattr(joint_audit, "joint_ends")
     assert (recon.audit_counts(release, published, seed=1)["status"] != "undecided").all()
 
 
@@ -133,7 +133,7 @@ def test_the_truth_is_inside_every_interval(law: str) -> None:
 
 
 def test_percentages_over_clique_tables_give_stars_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(question, "joint_ends")
+    monkeypatch.delattr(joint_audit, "joint_ends")
     audited = recon.audit_counts(*schools("shares"), seed=1)
     recovered = pl.col("status") == "recovered"
     by_counts = pl.col("least_without") == pl.col("greatest_without")
@@ -196,7 +196,7 @@ def test_statistics_of_several_cliques_give_away_what_enumeration_finds(
     median: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not median:  # else one of several pairs of middle values may be chosen
-        monkeypatch.delattr(question, "joint_ends")
+        monkeypatch.delattr(joint_audit, "joint_ends")
     kinds = list(itertools.product(*(feature.values for feature in PRINTED.features)))
     kinds = [kind for kind in kinds if (kind[0], kind[2]) != ("male", "middle")]
     number = 2 if median else 3
@@ -265,7 +265,7 @@ def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     plan = make_interval_plan(release, release.tables, published.coverage)
     options = Audit(seed=1, region_seconds=5.0)
     cautious = Quarantine(split_regions=frozenset("W"))
-    with mock.patch.object(question, "clique_ends", side_effect=AssertionError):
+    with mock.patch.object(partition, "clique_ends", side_effect=AssertionError):
         audited = AuditQuestion(plan, options, published.coverage).audited(
             RegionData(published), quarantine=cautious
         )

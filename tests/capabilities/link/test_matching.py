@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from recon_cli.capabilities.link.key_encoding import (
-    place_in_unit,
-    record_hashes,
-    unit_salts,
-)
+from recon_cli.capabilities.link.key_encoding import place_in_unit, record_hashes, unit_salts
 from recon_cli.capabilities.link.links import count_agreement
 from recon_cli.capabilities.link.matching import Keys, count_matches, match
 from recon_cli.capabilities.link.passes import near_pass

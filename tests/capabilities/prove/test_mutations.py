@@ -6,13 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from benchmarks.proofs import (
-    change_of,
-    least_total,
-    outcome,
-    outcome_of_change,
-    with_other_counts,
-)
+from benchmarks.proofs import change_of, least_total, outcome, outcome_of_change, with_other_counts
 from tests.capabilities.prove.certificates import check, program
 from tests.support.properties import draws
 

@@ -17,13 +17,7 @@ from recon_cli.capabilities.findings.findings import (
     ReconstructionFindings,
     Rule,
 )
-from recon_cli.capabilities.report.verdict import (
-    Beside,
-    OnCounts,
-    OnPeople,
-    Verdict,
-    make_verdicts,
-)
+from recon_cli.capabilities.report.verdict import Beside, OnCounts, OnPeople, Verdict, make_verdicts
 from recon_cli.page.sentences import sentences
 from recon_cli.page.words import Words
 

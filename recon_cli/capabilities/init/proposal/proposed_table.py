@@ -8,11 +8,7 @@ from functools import partial
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.init.open_question import OpenQuestion
-from recon_cli.capabilities.init.proposal.crossed import (
-    ValueSum,
-    numbers_by_line,
-    numbers_of_rows,
-)
+from recon_cli.capabilities.init.proposal.crossed import ValueSum, numbers_by_line, numbers_of_rows
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.lattice import Lattice
 from recon_cli.capabilities.init.proposal.relations import Relations

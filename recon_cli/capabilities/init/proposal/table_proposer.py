@@ -24,10 +24,7 @@ from recon_cli.capabilities.init.proposal.crossed_headers import with_crossed
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.lattice import Lattice
 from recon_cli.capabilities.init.proposal.long_values import LongValues
-from recon_cli.capabilities.init.proposal.parallels import (
-    with_nobody,
-    with_parallels,
-)
+from recon_cli.capabilities.init.proposal.parallels import with_nobody, with_parallels
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relations import (
     Axis,
@@ -43,21 +40,14 @@ from recon_cli.capabilities.init.proposal.row_totals import (
     with_lone_total,
     with_nested,
 )
-from recon_cli.capabilities.init.proposal.said_sums import (
-    with_said_sums,
-    with_sums_of_heads,
-)
+from recon_cli.capabilities.init.proposal.said_sums import with_said_sums, with_sums_of_heads
 from recon_cli.capabilities.init.proposal.shares import find_shares
 from recon_cli.capabilities.init.proposal.wide_columns import WideColumns
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.row_labels import (
-    PART_OF,
-    row_labels,
-    rows_named,
-)
+from recon_cli.sources.read.row_labels import PART_OF, row_labels, rows_named
 from recon_cli.sources.read.table_reader import TableReader
 from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, is_word, says
