@@ -3,398 +3,32 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
-import numpy as np
-
-from recon_cli.capabilities.init.open_question import flag
 from recon_cli.capabilities.init.place_geoids import are_nested, is_geoid, numbered_geoids
-from recon_cli.capabilities.init.place_parents import Path, PlaceSum, fits, parents_of
-from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
+from recon_cli.capabilities.init.place_list import (
+    Division,
+    Overfull,
+    PlaceList,
+    PlaceSheet,
+    Possible,
+    PossibleSums,
+    SumOfPrinted,
+)
+from recon_cli.capabilities.init.place_parents import Path, PlaceSum
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.row_labels import PART_OF
-
-#: Withheld counts of the parts of a place that are hardly all of nobody.
-_FEWEST_WITHHELD = 2
-#: One in this many places beside another has to be told, or nothing is known of their sum.
-_FEWEST_TOLD = 4
-#: Choices that a question lists.
-_MOST_WAYS = 3
-#: Rows below one that may be its parts.
-_FEWEST, _MOST = 2, 40
-
-
-@dataclass(frozen=True)
-class Overfull:
-    """A place whose parts add up to more than it has, so that some are parts of others.
-
-    Attributes:
-        sums: Part → the rows below it that it may be the sum of.
-        beside: Parts without which the others add up.
-        divisions: Parts that follow each other, each time all of its people.
-    """
-
-    whole: str
-    sums: Mapping[str, tuple[str, ...]]
-    beside: tuple[str, ...] = ()
-    divisions: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class Division:
-    """A place that two tables divide in two ways, each into all of its people.
-
-    Attributes:
-        whole: What stands for the place; empty for all places of a table together.
-        tables: How messages name the tables.
-        parts: For each table, the places that the other does not have.
-    """
-
-    whole: str
-    tables: tuple[str, str]
-    parts: tuple[tuple[str, ...], tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Possible:
-    """A place that may contain all others beside it: numbers neither show nor exclude it.
-
-    Attributes:
-        others: The places beside it.
-        has_parts: Whether numbers show others that are its parts.
-    """
-
-    whole: str
-    others: tuple[str, ...]
-    has_parts: bool
-
-
-@dataclass(frozen=True)
-class PossibleSums:
-    """Places within others that may be the sums of places beside all these: too few numbers tell.
-
-    Attributes:
-        ways: Each a choice: the places, and for each its parts, which follow each other.
-    """
-
-    ways: tuple[Mapping[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True)
-class SumOfPrinted:
-    """A place whose counts are those printed of its parts, so that all that is withheld is nobody.
-
-    Attributes:
-        withheld: The parts with counts that are withheld.
-    """
-
-    whole: str
-    withheld: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Whole:
-    """A place with parts, in the first column that has its greatest number.
-
-    Attributes:
-        text: What stands for it.
-        parts: Part → its least number.
-        slack: How far rounding may put it and the sum of its parts apart.
-    """
-
-    text: str
-    number: float
-    parts: Mapping[Path, float]
-    slack: int
-
-
-@dataclass(frozen=True)
-class _Sheet:
-    """The places of one table.
-
-    Attributes:
-        label: How messages name it.
-        paths: What stands for each place → the names of what it is part of, and its own.
-    """
-
-    label: str
-    paths: Mapping[str, Path]
-
-    @cached_property
-    def depth(self) -> int:
-        """Count how many names a place has at most."""
-        return max(map(len, self.paths.values()), default=0)
-
-    @property
-    def says_parents(self) -> bool:
-        """Test whether words say what places are part of."""
-        return any(PART_OF in text for text in self.paths)
-
-
-@dataclass
-class _List:
-    """Places that one table has, or several in the same order: their numbers tell together.
-
-    Attributes:
-        labels: How messages name the tables.
-        numbers: Places by counts, of each table.
-        columns: The headers of these counts, of each table.
-        base: What the counts are rounded to, at most.
-        totals: Places of which somebody says that those beside them are their parts.
-        apart: Places of which somebody says that they are no totals.
-    """
-
-    labels: list[str] = field(default_factory=list)
-    sums: list[PlaceSum] = field(default_factory=list)
-    numbers: list[Intervals] = field(default_factory=list)
-    columns: list[tuple[str, ...]] = field(default_factory=list)
-    base: int = 1
-    totals: set[int] = field(default_factory=set)
-    apart: set[int] = field(default_factory=set)
-
-    def parents(self, paths: Sequence[Path]) -> dict[int, int]:
-        """Map each place to the one that it is part of.
-
-        Raises:
-            SourceError: Places do not add up to the one that is said to be their total.
-        """
-        numbers = Intervals.beside(self.numbers)
-        fitting = [e for e in self.sums if fits(numbers, e.total, e.parts, self.base)]
-        sums = [
-            each
-            for each in dict.fromkeys(self.sums)
-            if each in fitting or not any(map(each.is_rival_of, fitting))
-        ]
-        above = parents_of(paths, sums, numbers, self.base)
-        above = {i: whole for i, whole in above.items() if whole not in self.apart}
-        for whole in sorted(self.totals):
-            group = paths[whole][:-1]
-            beside = [
-                i
-                for i in range(len(paths))
-                if above.get(i) == above.get(whole) and (not group or paths[i][:-1] == group)
-            ]
-            own = [i for i, outer in above.items() if outer == whole]
-            every = [i for i in beside if i != whole]
-            ways = [every, [i for i in every if i < whole], [i for i in every if i > whole]]
-            able = [way for way in ways if way and fits(numbers, whole, [*own, *way], self.base)]
-            more = able[0] if able else every
-            if not able and own:
-                continue  # it is a total already
-            if more and not able:
-                raise SourceError(
-                    f"{flag('total', PART_OF.join(paths[whole]))}: the {len(more)} places beside "
-                    "it do not add up to it; name its parts with --sum"
-                )
-            above |= dict.fromkeys(more, whole)
-        return above
-
-    def possible(self, paths: Sequence[Path]) -> Iterator[Possible]:
-        """Yield the places that all others beside them may be parts of, where it is not asked yet.
-
-        Without any part that numbers show such a place stands first, or last.
-        """
-        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
-        groups: dict[Path, list[int]] = {}
-        for i, path in enumerate(paths):
-            if i not in above:
-                groups.setdefault(path[:-1], []).append(i)
-        texts = [PART_OF.join(path) for path in paths]
-        for tops in groups.values() if numbers.low.shape[1] else ():
-            for whole in (i for i in tops if len(tops) > 1 and i not in self.apart):
-                own = [i for i, outer in above.items() if outer == whole]
-                # What is said to be beside others is no further part of one that has parts.
-                others = [i for i in tops if i != whole and not (own and i in self.apart)]
-                is_end = len(others) >= _FEWEST and whole in {tops[0], tops[-1]}
-                told = _FEWEST_TOLD * numbers.known[others].sum(axis=0) >= len(others)
-                is_told = (told & numbers.known[whole]).any() and bool(others if own else is_end)
-                if is_told and fits(numbers, whole, [*own, *others], self.base):
-                    yield Possible(texts[whole], tuple(texts[i] for i in others), bool(own))
-                    break
-
-    def possible_sums(self, paths: Sequence[Path]) -> Iterator[PossibleSums]:
-        """Yield the places without parts that loose ones may be the parts of, by some number.
-
-        Nor need there be one where the loose ones can be cut, in order, into parts of them all.
-        """
-        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
-        inner = {*above.values()}
-        loose = [i for i in range(len(paths)) if i not in above and i not in inner]
-        starts = [at for at in range(len(loose)) if not at or loose[at] != loose[at - 1] + 1]
-        runs = [loose[a:b] for a, b in itertools.pairwise([*starts, len(loose)])]
-        wholes = sorted({*above} - inner - self.apart) if numbers.low.shape[1] else []
-        texts = [PART_OF.join(path) for path in paths]
-        for outer in sorted({above[whole] for whole in wholes}):
-            own = [whole for whole in wholes if above[whole] == outer]
-            cuts = [cut for run in runs for cut in _cuts(numbers, own, run, self.base)]
-            alone = [way for whole in own for way in self._possible_parts(numbers, whole, runs)]
-            groups = (
-                [(*cuts, *alone)]
-                if cuts
-                else [[way for way in alone if whole in way] for whole in own]
-            )
-            for ways in filter(None, groups):
-                yield PossibleSums(
-                    tuple(
-                        {texts[i]: tuple(texts[part] for part in parts) for i, parts in way.items()}
-                        for way in ways
-                    )
-                )
-
-    def _possible_parts(
-        self, numbers: Intervals, whole: int, runs: Sequence[Sequence[int]]
-    ) -> Sequence[Mapping[int, Sequence[int]]]:
-        """Return the places that follow each other and add up to another, in some number."""
-        told = numbers.known[whole] & (numbers.low[whole] > 0)
-        found = [
-            {whole: run[first:stop]}
-            for run in runs
-            for first in range(len(run) - 1)
-            for stop in range(first + _FEWEST, min(first + _MOST, len(run)) + 1)
-            if (self.base == 1 or stop - first == len(run))  # rounding allows too many
-            and (numbers.known[run[first:stop]].all(axis=0) & told).any()
-            and fits(numbers, whole, run[first:stop], self.base)
-        ]
-        return found[:_MOST_WAYS]
-
-    def second_divisions(self, paths: Sequence[Path]) -> Iterator[Division]:
-        """Yield the places that have parts, and that those beside them may add up to again."""
-        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
-        tops = [i for i in range(len(paths)) if i not in above]
-        texts = [PART_OF.join(path) for path in paths]
-        for whole in sorted({*above.values()} & {*tops}) if numbers.low.shape[1] else ():
-            own = tuple(texts[i] for i in above if above[i] == whole)
-            others = [i for i in tops if i != whole]
-            is_told = (numbers.known[others].sum(axis=0) >= len(others) - 1).any()
-            is_new = len(others) >= _FEWEST and not self.apart & {*others} and is_told
-            if is_new and fits(numbers, whole, others, self.base):
-                label = self.labels[0]
-                yield Division(texts[whole], (label, label), (own, tuple(texts[i] for i in others)))
-
-    def sums_of_printed(self, paths: Sequence[Path]) -> Iterator[SumOfPrinted]:
-        """Yield the places whose printed parts add up to them, where it is not said that they do.
-
-        Rounded counts do not tell.
-        """
-        numbers, above = Intervals.beside(self.numbers), self.parents(paths)
-        for whole in sorted({*above.values()} - self.totals) if self.base == 1 else ():
-            parts = [i for i in above if above[i] == whole]
-            is_open = ~numbers.known[parts]
-            told = numbers.known[whole] & is_open.any(axis=0)
-            printed = np.where(is_open, 0, numbers.low[parts]).sum(axis=0)
-            is_it = bool((printed == numbers.low[whole])[told].all())
-            if is_it and is_open[:, told].sum() >= _FEWEST_WITHHELD:
-                some = [parts[at] for at in np.flatnonzero(is_open[:, told].any(axis=1))]
-                texts = [PART_OF.join(paths[i]) for i in (whole, *some)]
-                yield SumOfPrinted(texts[0], tuple(texts[1:]))
-
-    def sheets(self, paths: Sequence[Path]) -> Iterator[_Sheet]:
-        """Yield the places of each table, with the names of what they are part of."""
-        names = _names(paths, self.parents(paths))
-        texts = [PART_OF.join(path) for path in paths]
-        for label in self.labels:
-            yield _Sheet(label, dict(zip(texts, names, strict=True)))
-
-    def wholes(self, paths: Sequence[Path]) -> dict[Path, _Whole]:
-        """Return the places that have parts, where they have a number."""
-        above = self.parents(paths)
-        names, numbers = _names(paths, above), Intervals.beside(self.numbers)
-        found: dict[Path, _Whole] = {}
-        for whole in sorted({*above.values()}):
-            own = np.where(numbers.known[whole], numbers.low[whole], 0.0)
-            if own.any():
-                at = int(own.argmax())
-                parts = {names[i]: float(numbers.low[i, at]) for i in above if above[i] == whole}
-                slack = (self.base - 1) * (len(parts) + 1)
-                found[names[whole]] = _Whole(
-                    PART_OF.join(paths[whole]), float(own[at]), parts, slack
-                )
-        return found
-
-    def tops(self, paths: Sequence[Path]) -> dict[Path, int]:
-        """Return the places that are part of no other."""
-        above = self.parents(paths)
-        return {name: i for i, name in enumerate(_names(paths, above)) if i not in above}
-
-    def outermost(self, paths: Sequence[Path]) -> tuple[str, ...]:
-        """Return what stands for the largest places; where one has all people, for its parts."""
-        above = self.parents(paths)
-        tops = [i for i in range(len(paths)) if i not in above]
-        shown = [i for i in above if above[i] in tops] if len(tops) == 1 else tops
-        return tuple(PART_OF.join(paths[i]) for i in shown)
-
-    def has_people_of(
-        self, other: _List, tops: Mapping[Path, int], again: Mapping[Path, int]
-    ) -> bool:
-        """Test whether other places add up to the same in every column that two tables have."""
-        if tops.keys() & again.keys() or len(tops) + len(again) <= _FEWEST:
-            return False
-        tables = zip(self.columns, self.numbers, strict=True)
-        others = zip(other.columns, other.numbers, strict=True)
-        for (names, one), (called, two) in itertools.product(tables, others):
-            bits, is_same = 0.0, True
-            for name in {*names} & {*called}:
-                low, high = _ends(one, tops, names.index(name))
-                least, most = _ends(two, again, called.index(name))
-                is_same &= low <= most and least <= high
-                bits += math.log2(1 + low) if low == high == least == most else 0.0
-            if is_same and bits >= CERTAIN_BITS:
-                return True
-        return False
-
-    def overfull(self, paths: Sequence[Path]) -> Iterator[Overfull]:
-        """Yield the places whose parts add up to more than they have."""
-        numbers = Intervals.beside(self.numbers)
-        above = self.parents(paths)
-        inner = {*above.values()}
-        for whole in sorted(inner):
-            parts = [i for i, outer in above.items() if outer == whole]
-            slack = (self.base - 1) * (len(parts) + 1)
-            if not (numbers.low[parts].sum(axis=0) > numbers.high[whole] + slack).any():
-                continue
-            found = [
-                PlaceSum(at, tuple(range(at + 1, at + 1 + many)))
-                for at in parts
-                for many in range(_FEWEST, _MOST)
-                if {*range(at, at + 1 + many)} <= {*parts} - inner
-                and fits(numbers, at, range(at + 1, at + 1 + many), self.base)
-            ]
-            names = [PART_OF.join(path) for path in paths]
-            beside = [
-                names[i]
-                for i in parts
-                if fits(numbers, whole, [part for part in parts if part != i], self.base)
-            ]
-            yield Overfull(
-                names[whole],
-                {names[e.total]: tuple(names[i] for i in e.parts) for e in found},
-                tuple(beside),
-                tuple(tuple(names[i] for i in own) for own in self._cut(numbers, whole, parts)),
-            )
-
-    def _cut(self, numbers: Intervals, whole: int, parts: Sequence[int]) -> Sequence[Sequence[int]]:
-        """Return the one way to cut parts into some that each may be all of a place."""
-        ways: list[list[list[Sequence[int]]]] = [[[]], *([] for _ in parts)]
-        for stop in range(_FEWEST, len(parts) + 1) if len(parts) <= _MOST else ():
-            for start in range(stop - _FEWEST + 1):
-                own = parts[start:stop]
-                if ways[start] and fits(numbers, whole, own, self.base):
-                    ways[stop] += [[*way, own] for way in ways[start][:_FEWEST]]
-        found = [way for way in ways[-1] if len(way) > 1]
-        return found[0] if len(found) == 1 else ()
 
 
 @dataclass
 class PlaceTree:
     """Places of several tables, and what they are part of."""
 
-    lists: dict[tuple[Path, ...], _List] = field(default_factory=dict)
+    lists: dict[tuple[Path, ...], PlaceList] = field(default_factory=dict)
     codes: dict[str, str] = field(default_factory=dict)
-    alone: list[_Sheet] = field(default_factory=list)
+    alone: list[PlaceSheet] = field(default_factory=list)
 
     def add(
         self,
@@ -422,7 +56,7 @@ class PlaceTree:
             totals: Places of which somebody says that those beside them are their parts.
             apart: Places of which somebody says that they are no totals.
         """
-        own = self.lists.setdefault(tuple(paths), _List())
+        own = self.lists.setdefault(tuple(paths), PlaceList())
         own.labels.append(label)
         own.sums += sums
         own.numbers.append(numbers)
@@ -434,7 +68,7 @@ class PlaceTree:
 
     def add_one(self, text: str, code: str) -> None:
         """Add the one place that a table is about."""
-        self.alone.append(_Sheet("", {text: (text,)}))
+        self.alone.append(PlaceSheet("", {text: (text,)}))
         self.codes[text] = code
 
     def overfull(self) -> Iterator[Overfull]:
@@ -539,38 +173,7 @@ class PlaceTree:
         return {(): "A", **{path: f"A{codes[path]}" for path in rest}}
 
 
-def _cuts(
-    numbers: Intervals, wholes: Sequence[int], run: Sequence[int], base: int
-) -> list[Mapping[int, Sequence[int]]]:
-    """Return the ways to cut places that follow each other into the parts of others, in order.
-
-    Args:
-        wholes: Each has some of them, and the next one those behind.
-    """
-    if not len(wholes) < len(run) <= _MOST or len(wholes) < _FEWEST:
-        return []
-    # From the last of the wholes: the places at which its parts may begin, and the ways behind.
-    ways: dict[int, list[dict[int, Sequence[int]]]] = {len(run): [{}]}
-    for whole in reversed(wholes):
-        ways = {
-            start: [
-                {whole: run[start:stop], **behind}
-                for stop, some in ways.items()
-                if start < stop and fits(numbers, whole, run[start:stop], base)
-                for behind in some
-            ][:_MOST_WAYS]
-            for start in range(len(run))
-        }
-    return list(ways.get(0, []))
-
-
-def _ends(numbers: Intervals, places: Mapping[Path, int], column: int) -> tuple[float, float]:
-    """Return the least and the greatest sum of a column over some places."""
-    rows = [*places.values()]
-    return float(numbers.low[rows, column].sum()), float(numbers.high[rows, column].sum())
-
-
-def _named_alike(sheets: Sequence[_Sheet]) -> list[_Sheet]:
+def _named_alike(sheets: Sequence[PlaceSheet]) -> list[PlaceSheet]:
     """Return sheets in which a place has the path that others give it whose words say more.
 
     Sums alone tell what places are part of where no words do; then a region is called as its row.
@@ -586,11 +189,11 @@ def _named_alike(sheets: Sequence[_Sheet]) -> list[_Sheet]:
             if len(said := told.get(text, {path})) > 1:
                 raise _ambiguous(sheet, text, said)
             own[text] = next(iter(said))
-        found.append(_Sheet(sheet.label, own))
+        found.append(PlaceSheet(sheet.label, own))
     return found
 
 
-def _ambiguous(sheet: _Sheet, name: str, places: Iterable[Path]) -> SourceError:
+def _ambiguous(sheet: PlaceSheet, name: str, places: Iterable[Path]) -> SourceError:
     what = ", ".join(PART_OF.join(each) for each in sorted(places)[:3])
     return SourceError(
         f"{sheet.label}: {name!r} is of several places: {what}; say in every sheet what places are "
@@ -598,7 +201,7 @@ def _ambiguous(sheet: _Sheet, name: str, places: Iterable[Path]) -> SourceError:
     )
 
 
-def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
+def _among(known: set[Path], path: Path, sheet: PlaceSheet, most: int) -> Path:
     """Return the place of other sheets that a name in this one is."""
     if sheet.depth == most or path in known or not path:
         return path
@@ -606,23 +209,3 @@ def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
     if len(found) > 1:
         raise _ambiguous(sheet, path[-1], found)
     return found[0] if found else path
-
-
-def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
-    """Return the names of what each place is part of, and its own; none for all places together."""
-    inner = set(above.values())
-    heads = {outer for i, outer in above.items() if paths[i][: len(paths[outer])] == paths[outer]}
-    tops = [i for i in range(len(paths)) if i not in above]
-    whole = tops[0] if len(tops) == 1 and tops[0] in inner else None
-    found: dict[int, Path] = {}
-
-    def name(i: int) -> Path:
-        if i not in found:
-            # A row that others beside it are parts of stands for the group that all begin with.
-            path = paths[i][:-1] if len(paths[i]) > 1 and i in inner - heads else paths[i]
-            outer = name(above[i]) if i in above else ()
-            between = [word for word in path[:-1] if word not in outer]
-            found[i] = () if i == whole else (*outer, *between, path[-1])
-        return found[i]
-
-    return [name(i) for i in range(len(paths))]

@@ -15,7 +15,7 @@ from recon_cli.capabilities.init.label_words import are_apart
 from recon_cli.capabilities.init.lines import Part
 from recon_cli.capabilities.init.names import usual_name
 from recon_cli.capabilities.init.open_question import OpenQuestion, flag
-from recon_cli.capabilities.init.place_tree import (
+from recon_cli.capabilities.init.place_list import (
     Division,
     Overfull,
     Possible,
