@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
-from recon_cli.capabilities.export.copies import STARS, Exported, export_marked, export_suppressed
+from recon_cli.capabilities.export.marked_copies import export_marked
+from recon_cli.capabilities.export.published_files import Exported
 from recon_cli.capabilities.export.records import export_records
 from recon_cli.capabilities.export.safe import Marking
+from recon_cli.capabilities.export.suppressed_copies import STARS, export_suppressed
 from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.console.output import show
 from recon_cli.pipeline.run import Run

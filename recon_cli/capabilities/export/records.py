@@ -15,7 +15,8 @@ import polars as pl
 from recon_cli.capabilities.check.options import Check
 from recon_cli.capabilities.check.people import Categories, Geography
 from recon_cli.capabilities.check.tags import PLACE, tag_records
-from recon_cli.capabilities.export.copies import NOT_FOR_PUBLICATION, Exported
+from recon_cli.capabilities.export.marked_copies import NOT_FOR_PUBLICATION
+from recon_cli.capabilities.export.published_files import Exported
 from recon_cli.capabilities.export.rewriting import MOST_ROWS, written_again
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs

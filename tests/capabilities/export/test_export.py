@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from openpyxl.comments import Comment
 
 from recon_cli.capabilities.export.addresses import locate_counts
-from recon_cli.capabilities.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.capabilities.export.findings import _EXACT
+from recon_cli.capabilities.export.marked_copies import NOT_FOR_PUBLICATION
 from recon_cli.capabilities.export.records import records_workbook
 from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.capabilities.init.recognition import recognise
