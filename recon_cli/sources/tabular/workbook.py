@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.sources.documents import Document
-from recon_cli.sources.tabular.package import Hidden, Indents, Spans, read_looks
+from recon_cli.sources.tabular.package import Indents, read_looks
+from recon_cli.sources.tabular.package_parts import Hidden, Spans
 from recon_cli.sources.tabular.sheet import Merge, Sheet, sheet_of_rows
 from recon_cli.sources.tabular.text import text_sheet
 from recon_cli.spreadsheet import column_letters
