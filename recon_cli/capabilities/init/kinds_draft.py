@@ -19,7 +19,7 @@ from recon_cli.capabilities.init.proposal.said_sums import open_sums
 from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.capabilities.init.said import Said
 from recon_cli.capabilities.init.structure import Structure
-from recon_cli.sources.formats.sheet import ROWS
+from recon_cli.sources.formats.normal_form import ROWS
 from recon_cli.sources.read.row_labels import PART_OF, rows_named
 from recon_cli.sources.read.row_labels import Path as Words
 

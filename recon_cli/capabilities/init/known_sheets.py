@@ -11,7 +11,7 @@ from recon_cli.capabilities.init.proposal.proposal import propose
 from recon_cli.capabilities.init.survey import counted_rows, texts_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
-from recon_cli.sources.formats.sheet import label_parts
+from recon_cli.sources.formats.normal_form import label_parts
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, column_names
 from recon_cli.sources.read.grid import MOST_CELLS
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows

@@ -31,7 +31,7 @@ from recon_cli.capabilities.init.statistic_draft import (
     spoken,
 )
 from recon_cli.errors import ConfigError
-from recon_cli.sources.formats.sheet import ROWS
+from recon_cli.sources.formats.normal_form import ROWS
 from recon_cli.sources.formats.sheet_texts import statistic_text
 from recon_cli.sources.read.choices import columns_named
 from recon_cli.sources.read.row_labels import PART_OF

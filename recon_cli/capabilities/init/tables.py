@@ -32,11 +32,11 @@ from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import CountSheet, FileMapping, Format, recognise_format
 from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.header import numbers_in
+from recon_cli.sources.formats.normal_form import count_sheet
 from recon_cli.sources.formats.reading import THOUSANDS
 from recon_cli.sources.formats.sheet import (
     SHEET,
     as_said,
-    count_sheet,
     numbers_beside,
     require_each_once,
     sheet_as_said,
