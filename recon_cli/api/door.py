@@ -24,7 +24,7 @@ def accepts_pandas(function: Callable[Arguments, Returned]) -> Callable[Argument
 
 
 def accept_pandas(names: dict[str, Any]) -> None:
-    """Replace the functions among the names of a module by such that take frames of pandas."""
+    """Replace the functions among a module's names by versions that accept pandas frames, too."""
     for name, value in names.items():
         if inspect.isfunction(value) and not name.startswith("_"):
             names[name] = accepts_pandas(value)

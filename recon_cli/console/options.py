@@ -187,7 +187,8 @@ MERGE = "merge"
 shard_option = click.option(
     "--shard",
     metavar="K/N",
-    help="Work on the K-th of N shards; `recon run --merge` completes it when all are done.",
+    help="Work on the K-th of N shards; when all are done, complete the stage with "
+    "`recon run --merge`.",
 )
 force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 

@@ -54,7 +54,7 @@ class Count:
 
     Attributes:
         coefficients: Unknown → how often it counts.
-        is_whole: Whether no unit that it counts in lies outside of the scope.
+        is_whole: Whether all units in which it counts lie in the scope.
     """
 
     coefficients: dict[int, int]

@@ -263,20 +263,20 @@ def open_tidy(
 
     Columns are ``geoid``, ``count`` and either ``table`` and ``cell``, a number from 1, or only
     ``cell``, a published cell code. A geoid's length tells its level; where areas are looked up, a
-    column ``level`` does, which only codes need that two levels share. Where counts are protected
-    a count may be empty, negative or a marker, as the law of its table has it, and columns ``low``
-    and ``high`` may give the interval of the true count instead.
+    column ``level`` tells it, and only codes that two levels share need it. Where counts are
+    protected a count may be empty, negative or a marker, as far as the law of its table allows, and
+    columns ``low`` and ``high`` may give the interval of the true count instead.
 
     Args:
         paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
         absent: Meaning of a cell without a row. ``zero``: a table with any row at a level is
             published for every geounit of that level in the files, and a cell without a row is
-            zero; only sums of other cells that no row of the level mentions are not published.
-            ``unpublished``: only what has a row is published, zeros too have rows. Where a
-            geounit without any row may have people, `complete_geounits` adds it.
+            zero; but a cell that is the sum of others is unpublished unless a row of the level
+            names it. ``unpublished``: only what has a row is published, zeros too have rows. Where
+            a geounit without any row may have people, `complete_geounits` adds it.
         protection: Law of each count. Without it all are exact, but for
             those whose ``low`` or ``high`` the files give.
-        group_rows: Rows that are held at once, about, unless one partition has more.
+        group_rows: Approximate number of rows held at once; more if one partition has more.
 
     Raises:
         ConfigError: No paths, or ``absent`` is neither word or names an unknown table.

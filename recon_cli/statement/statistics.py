@@ -18,7 +18,7 @@ from recon_cli.statement.printed import Ends, Ties, printed_ends
 
 
 class StatisticLaw(Law):
-    """A law of statistics; no count is published by it."""
+    """A law of printed statistics, such as medians; it publishes no counts."""
 
     @property
     def keeps_zeros(self) -> bool:

@@ -37,8 +37,8 @@ class DistinctFunctionals:
     """The distinct functionals that make up the counts of cells in one program.
 
     Attributes:
-        coefficients: Sparse (functionals × variables), each over one connected part; of equal ones
-            one.
+        coefficients: Sparse (functionals × variables), each over one connected part; equal ones are
+            kept once.
         part: The connected part of each.
         cells: Sparse (cells × functionals): which functionals a count is the sum of.
     """

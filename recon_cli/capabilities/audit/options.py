@@ -3,8 +3,8 @@
 Writes audit/: for every count that is not published exactly, or is omitted from a table that gives
 other counts of that place, the least and the greatest value in any solution of all tables and
 levels together. The count is recovered (one value is possible), narrowed (the possible values are
-closer together than `audit.safety`, by default what the rule of its protection requires), or safe
-(two known solutions have values far enough apart). Needs tables/ (`recon ingest`), but no
+closer together than `audit.safety`, by default what the rule of its protection requires), safe (two
+known solutions have values far enough apart), or undecided. Needs tables/ (`recon ingest`), but no
 reconstruction.
 
 Example:

@@ -191,7 +191,7 @@ def level_tables(
         sums: ``pattern, table, cell, count``: counts summed over the geounits of a pattern.
 
     Raises:
-        ConfigError: No published cell counts everybody.
+        ConfigError: No published cell gives the number of people of a level, or there are none.
     """
     found = []
     for level in release.geography.levels:

@@ -1,8 +1,8 @@
 """``compare:`` several protections of the same records, and how each is attacked.
 
-Every protection is published, reconstructed and attacked in a work folder of its own,
-compare/NAME/, several at a time; then all are linked with the true records. Writes comparison/:
-a page, a table of all protections, and their errors.
+What each protection would publish is made, reconstructed and attacked in a work folder of its own,
+compare/NAME/, several at a time; then all are linked with the true records. Writes comparison/: a
+page, a table of all protections, and their errors.
 
 Example:
   recon compare -c protections.yaml
@@ -324,7 +324,7 @@ class Compare(Section):
         weights: Table → weight of its errors; default 1 each.
         all_below: Numeric feature → a limit, as in ``{age: 18}``: counts the units whose
             reconstructed people are all below it although the true ones are not.
-        risk: Risk measure that the page plots against error first; default ``gain`` if people can
+        risk: Risk measure that the page's text weighs against error; default ``gain`` if people can
             be linked, else ``disclosed`` if ``claims`` is set, else ``certain``.
         reconstruct: Options of `recon reconstruct` for each.
         solvar: Options of `recon solvar` for each; skipped if left out.

@@ -10,5 +10,5 @@ CONTRIBUTIONS = Stage(
     section="contributions",
     package=__name__,
     uses_statistics=True,
-    purpose="Measure what each table, level or feature reveals, by attacking the rest without it.",
+    purpose="Measure what each table, level or feature reveals, by attacking the others alone.",
 )

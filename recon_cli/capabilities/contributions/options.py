@@ -1,6 +1,6 @@
 """``contributions:`` which parts of a publication to leave out, and how hard to attack the rest.
 
-Writes contributions/: for each part, how many certain people, disclosed people and verified claims
+Writes contributions/: for each part, how many certain people, disclosed people and proven claims
 remain without it, and how many it adds; sorted by what each adds. Total populations remain known.
 
 Example:

@@ -59,7 +59,7 @@ _NAMED = 4
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
     show_default=True,
-    help="Deterministic seconds for each region and each try.",
+    help="Budget of each region and each try, in seconds of solver work, not of clock time.",
 )
 @click.option("--to", type=GivenPath(dir_okay=False), help="Write the further stars to this CSV.")
 def command(

@@ -78,8 +78,8 @@ class Frontier(Section):
         share: Share of these people who are counted, for randomised response.
         innocuous: Probability of "yes" for the innocuous question of randomised response.
         at_most: Public upper bound of a small count, such as that of a household. With it, results
-            also tell how often each mechanism publishes such a count correctly, and what this
-            leaves open.
+            also tell how often each mechanism publishes such a count correctly, and which true
+            counts a published one leaves possible.
         branching: Number of children of a geounit at each level, coarsest first; gives the error of
             one count after least squares over levels.
         price: Cost of a unit of ε, in units of weighted mean squared error, for the optimal ε with

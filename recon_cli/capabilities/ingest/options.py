@@ -217,14 +217,15 @@ class Ingest(Section):
             for all others. One value for all tables, or one per table; tables that such a list
             omits have ``zero``.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``; default
-            ``geounits.txt`` beside the files, if there is one. Without a list, a geounit that has
-            no row is taken to be empty if published zeros prove it; otherwise one placeholder
-            stands for all geounits that the files do not list.
+            ``geounits.txt`` beside the files, if there is one. Without a list, geounits without a
+            row are taken to be empty if published zeros prove it; otherwise each larger geounit
+            that may have more of them gets one placeholder for those that the files do not list.
         membership: With ``areas`` in the schema: which areas each unit lies in, a CSV or Parquet
             file with a column for each level, like an office's lookup file. An empty field: the
             unit is outside that system of areas. Without a column for the unit, each distinct row
-            is a unit. List every unit, empty ones too: one left out is taken to be uninhabited.
-            Several files that list the same units are given as file → level → its column.
+            is a unit. List every unit, empty ones too: one left out is taken to be uninhabited. For
+            several files that list the same units, give a mapping: file → level → the level's
+            column.
         columns: Level → its column in the membership file, if the names differ.
         names: Names of the places, a CSV or Parquet file with columns ``geoid`` and
             ``name``; pages and ``recon show`` print the name beside the geoid. Names listed

@@ -79,7 +79,8 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--count",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column that counts some of another's people. Repeatable.",
+    help="For tables: header of a column that counts some of the people in another column. "
+    "Repeatable.",
 )
 @click.option(
     "--total",
@@ -92,8 +93,8 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--apart",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column of exclusive kinds, none of which is their total; or of a "
-    "column that counts one such kind. Repeatable.",
+    help="For tables: header of a column of labels that exclude each other, none of them a total; "
+    "or of a column of counts that excludes others so. Repeatable.",
 )
 @click.option(
     "--sum",

@@ -20,9 +20,9 @@ _SEPARATORS: Final = " -–—:,;/|\u00a0"
 
 
 def are_apart(labels: Sequence[str]) -> bool:
-    """Tell whether labels are of kinds that exclude each other by what they say.
+    """Tell whether labels exclude each other by their words alone.
 
-    These are ages, dates, and the sexes.
+    Ages that do not overlap do, dates, and the sexes.
 
     Example:
         >>> are_apart(["0-4", "5+"]), are_apart(["2022", "2023"]), are_apart(["Ill", "Poor"])

@@ -71,7 +71,7 @@ def _name(feature: DraftedFeature) -> str:
 
 
 def phrases(title: str) -> list[str]:
-    """Return what a title says that people are counted by.
+    """Return the features by which people are counted, according to a title.
 
     >>> phrases("Table 2: Pupils by ethnic group and sex, January 2024")
     ['ethnic group', 'sex']

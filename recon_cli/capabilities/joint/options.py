@@ -35,9 +35,9 @@ class Joint(Section):
         assumptions: Use structural zeros that either schema merely assumes.
         unit_seconds: Budget of each place, in seconds of solver work, not of clock time: for both
             releases together, and again for each alone.
-        compositions: To find households that are certain with all their members: how many
-            combinations of a household and its members are listed per place at most; 0 for none.
-            4000 usually takes under a second.
+        compositions: Most combinations of a household and its members to list per place, to find
+            households that are certain with all their members; 0 for none. 4000 usually takes under
+            a second.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -149,12 +149,12 @@ class Link(Section):
             folder.
         hdf: The records that were tabulated, if known; default ``hdf/`` in the work folder, if
             it exists.
-        sources: Name → a further source: a path; ``microdata``; or, for a file with other headers
-            and codes, ``path`` with ``layout``, or with ``columns`` and ``values``. Default this
-            run's own microdata, if it is there.
+        sources: Name → records to link besides the CEF and the HDF: a path; ``microdata``; or, for
+            a file with other headers and codes, ``path`` with ``layout``, or with ``columns`` and
+            ``values``. Default this run's own microdata, if it is there.
         guessers: Name → a guesser; default MDG (guesses the commonest values) and PRG (guesses
-            values in proportion to their counts), both of the HDF if there is one, else of the
-            tables.
+            values in proportion to their counts). They know the counts of the HDF if there is one,
+            else the tables.
         attackers: Name → a path; ``cef`` (the CEF's exact columns); or, for a file with other
             headers and codes, ``path``, ``columns``, ``values`` and ``id``. Default CEF_atkr
             (``cef``), and COMRCL if ``comrcl/`` is in the work folder.

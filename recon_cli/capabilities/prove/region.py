@@ -99,11 +99,11 @@ class _Outcome:
 
 @dataclass
 class KnownPatterns:
-    """Rows of cells that are published together, shared by all regions.
+    """Constraint rows of cells that are published together, kept for all regions.
 
     Attributes:
-        narrow: Over cliques.
-        joint: Over kinds of records.
+        narrow: Over the kinds of each clique of features.
+        joint: Over the kinds of whole records.
     """
 
     narrow: Patterns = field(default_factory=dict)

@@ -207,9 +207,10 @@ def least_change(source: RowSource, units: Collection[int], budget: Budget) -> L
 
 
 def vertex_of_change(prover: ScopeProver, columns: IntArray) -> Vertex:
-    """Minimise the change of counts, Eq. (slack), over some unknowns; empty if not found.
+    """Find the vertex of the least change of counts, Eq. (slack); an empty one if there is none.
 
-    Its values are the unknowns', then the additions to each row, then the subtractions.
+    Its values are first those of some unknowns, then the additions to each row, then the
+    subtractions.
     """
     rows = prover.rows
     A, height = sparse.csr_array(rows.A[:, columns]), len(rows.names)

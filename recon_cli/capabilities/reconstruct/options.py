@@ -30,9 +30,9 @@ class Reconstruct(Section):
         objective: Kind of solution: ``any``, or a ``likely`` one, under which the published counts
             are likeliest. Default: ``likely`` where the protection makes some solutions likelier
             than others.
-        engine: ``auto``, or one engine that alone solves the program of the 2010 Census study (NBER
-            WP 31995, Eq. 4.4 and 4.5). Its solution is used, and proofs are made as with ``auto``;
-            if it runs out of time, the units are undecided.
+        engine: ``auto``, or a single engine, which then solves the program of the 2010 Census study
+            by itself (NBER WP 31995, Eq. 4.4 and 4.5). Its solution is used, and proofs are made as
+            with ``auto``; if it runs out of time, the units are undecided.
         within: Value to take where the tables fix only a group of values: ``lowest``, ``middle`` or
             ``random``; an engine other than ``auto`` makes its own choice.
         verify: Tabulate the result again and compare before it is stored.

@@ -80,8 +80,8 @@ def expected(
     The target is alone in the cell.
 
     A second --rho adds four adversaries who use the level above: one has a flat prior on the
-    siblings' count, one draws it as Kazan and Reiter's published code does, one knows the true
-    count at the level above, and one knows the siblings.
+    siblings' count, one samples that count as Kazan and Reiter's published code does, one knows the
+    true count at the level above, and one knows the siblings.
 
     Example:
       recon plan risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864

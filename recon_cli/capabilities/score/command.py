@@ -43,7 +43,7 @@ def command(
 
     Writes score/: every rate with its counts, an interval, and what guessers and the true records
     would reach, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010 study.
-    Needs links/ (`recon link`); solvar/ for Table 10.
+    Needs the counts that `recon link` writes; Tables 7 and 10 also need solvar/ or blocks/.
 
     Example:
       recon score -c al.yaml

@@ -1,7 +1,7 @@
 """``slivers:`` small groups of people that overlapping areas reveal by subtraction.
 
 Writes slivers/: for each unit the smallest group around it whose count follows by adding and
-subtracting totals of areas, if it is of fewer people than `below`; and sliver_counts/, the
+subtracting totals of areas, if that group has fewer people than `below`; and sliver_counts/, the
 counts of these groups that follow from the tables.
 
 Example:

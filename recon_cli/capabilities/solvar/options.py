@@ -31,11 +31,11 @@ class Solvar(Section):
             with every count as an equality.
         diameter: Measure the largest distance between any two solutions, too.
         intervals: ``exact``: the exact minimum and maximum of every histogram cell;
-            ``propagation``: valid bounds without solving for them, several times faster. Solvar is
-            the same.
-        engine: Engine that searches for the farthest solution: always ``cp-sat``, which gives the
-            proof. With ``highs`` or ``scip`` that engine searches, too, and the stage fails if
-            their maxima differ.
+            ``propagation``: valid bounds without solving for them, several times faster. The rates
+            in solvar/ do not depend on it.
+        engine: ``cp-sat`` always searches for the farthest solution, and gives the proof. With
+            ``highs`` or ``scip``, that engine searches, too, and the stage fails if the two maxima
+            differ.
         unit_seconds: Budget of each question about a unit, or about all units of a region at once,
             in seconds of solver work, not of clock time.
         total_seconds: Budget of the whole stage, divided in proportion to people; default none.

@@ -166,11 +166,11 @@ class SensitiveCells:
 
 @dataclass(frozen=True)
 class Change:
-    """A change to other records with the same counts except in some cells.
+    """A switch to other records with the same counts except in some cells.
 
     Attributes:
-        touched: The cells that have another count then, sorted.
-        protected: The primary cells among them whose count is the safety range away, sorted.
+        touched: The cells whose counts then differ, sorted.
+        protected: The primary cells among them that then differ by the safety range, sorted.
     """
 
     touched: IntArray

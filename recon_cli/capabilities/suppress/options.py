@@ -34,8 +34,8 @@ class Suppress(ProtectingCounts):
             cell's total.
         p_percent: Sensitive if all but the two largest values sum to less than p percent of the
             largest.
-        safety: Required distance between two possible values of a sensitive cell; default that of
-            ``below``, which `recon audit` also requires.
+        safety: Required distance between two possible values of a sensitive cell; default the value
+            of ``below``, which `recon audit` also requires.
         region_seconds: Budget of each region, or of each group of a large one, in seconds of solver
             work, not of clock time; when it is used up, more cells than needed are suppressed.
         tables: Tables of the records, as in ``reconstruct``; default every table.

@@ -44,10 +44,10 @@ def command(
 ) -> None:
     r"""Count records in every published cell, and compute the release's statistics.
 
-    RECORDS is a Parquet or CSV file, or a folder of them by partition such as hdf/, with the
-    unit's geoid (geoid_block, …) and a column for each feature; without it the run's microdata/
-    is counted. No config is needed if --release is enough. In a work folder, tabulated/ records
-    what the file was made from, so that a file that is up to date is not written again.
+    RECORDS is a Parquet or CSV file, or a folder of them by partition such as hdf/, with the unit's
+    geoid (geoid_block, …) and a column for each feature; without it the run's microdata/ is
+    counted. No config is needed if --release is enough. In a work folder, the folder tabulated/
+    notes what the file was made from, so that a file that is up to date is not written again.
 
     Example:
       recon data tabulate people.csv --release sf1_2010 \

@@ -56,9 +56,9 @@ class Topdown(MeasuringRecords):
             records, which reveals exactly which they are. Either geounits or units is needed,
             except for study.
         scale: Multiplies every budget of the strategies, as in ``1/8``.
-        levels: Levels, top first; default ``nation`` (everyone) and those of the last strategy that
-            the release has. If they end above the unit, such as at tracts, nothing below is
-            measured, and records have that geounit in place of their unit.
+        levels: Levels, top first; default ``nation`` (everyone) and the release's levels, as far as
+            the last strategy measures them. If they end above the unit, such as at tracts, nothing
+            below is measured, and records have that geounit in place of their unit.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level whose
             geoid is not a prefix of the unit's, such as optimised block groups.
         features: Further features of the records, as in a schema: strategies measure them, tables

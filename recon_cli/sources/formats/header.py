@@ -36,7 +36,7 @@ def row_with(sheet: Sheet, names: Collection[str]) -> int | None:
 
 @dataclass(frozen=True)
 class HeadedSheet:
-    """A sheet whose columns are named in row ``at``, from 0, of its head."""
+    """A sheet whose columns are named in row ``at`` of its head, counted from 0."""
 
     sheet: Sheet
     at: int

@@ -43,7 +43,7 @@ class ColumnRun:
 
 @dataclass(frozen=True)
 class Group:
-    """Levels that find the same tables in a segment.
+    """Levels that have the same tables in a segment.
 
     Attributes:
         levels: Indices into ``layout.summary_levels``.
