@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.capabilities.init.proposal.proposal import Proposal, propose
-from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.numbers import ENGLISH
 from recon_cli.sources.read.roles import Role

@@ -13,7 +13,7 @@ import polars as pl
 from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.proposal import Proposal
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.relations import Axis, Relation
+from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.plurals import counted
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import CountSheet

@@ -23,7 +23,7 @@ from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.place_parents import PlaceSum, fits
 from recon_cli.capabilities.init.place_tree import PlaceTree
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable, said_texts
-from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.capabilities.init.proposal.said_sums import open_sum_error, open_sums
 from recon_cli.capabilities.init.schema_draft import draft_schema
 from recon_cli.capabilities.init.sheet_places import add_sheet_places

@@ -13,7 +13,7 @@ from recon_cli.capabilities.init.conditions import distinct
 from recon_cli.capabilities.init.drafted import Drafted
 from recon_cli.capabilities.init.lines import Part, moved
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.relations import Axis, Relation
+from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.capabilities.init.proposal.row_blocks import ask_above
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
 from recon_cli.capabilities.init.proposal.sums import support_of

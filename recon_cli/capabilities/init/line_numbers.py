@@ -11,7 +11,7 @@ import numpy as np
 from recon_cli.arrays import FloatArray
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.possible_sums import possible_splits
-from recon_cli.capabilities.init.proposal.relations import Relation
+from recon_cli.capabilities.init.proposal.relation import Relation
 
 #: Lines whose numbers agree by a smaller chance than one in two to this power are one.
 FEWEST_BITS: Final = 10.0

@@ -10,7 +10,7 @@ import numpy as np
 from recon_cli.arrays import BoolArray
 from recon_cli.capabilities.init.open_question import flag
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.sources.read.row_labels import PART_OF
 
 #: Lines that a remedy names.

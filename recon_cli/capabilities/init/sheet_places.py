@@ -10,7 +10,7 @@ from recon_cli.capabilities.init.lines import Part, sums_among
 from recon_cli.capabilities.init.place_parents import PlaceSum
 from recon_cli.capabilities.init.place_tree import PlaceTree
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.sources.read.choices import SaidSum
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.row_labels import Path as Words

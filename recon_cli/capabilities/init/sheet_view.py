@@ -14,7 +14,7 @@ from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.proposal import Proposal
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.relations import Axis, Relation
+from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.plurals import counted
 from recon_cli.sources.read.roles import Role
 

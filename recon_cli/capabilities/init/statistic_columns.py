@@ -16,7 +16,7 @@ import numpy as np
 from recon_cli.capabilities.init.conditions import Condition, Key, key_of
 from recon_cli.capabilities.init.lines import Part
 from recon_cli.capabilities.init.open_question import OpenQuestion, flag
-from recon_cli.capabilities.init.proposal import relations
+from recon_cli.capabilities.init.proposal import relation
 from recon_cli.capabilities.init.statistic_draft import (
     OLDEST,
     DraftedShare,
@@ -182,9 +182,7 @@ class StatisticColumns:
         table = part.table
         told = table.grid.is_number & ~table.withheld
         wholes = [
-            each.line
-            for each in table.relations.sums(relations.Axis.ROWS)
-            if each.support.is_strong
+            each.line for each in table.relations.sums(relation.Axis.ROWS) if each.support.is_strong
         ]
         wholes += [int(table.region.body[i]) for i in table.rows_total]
         around = [
@@ -395,7 +393,7 @@ class StatisticColumns:
                 )
             )
             return
-        if part.table.relations.columns.get(at) is relations.Kind.UNRELATED:
+        if part.table.relations.columns.get(at) is relation.Kind.UNRELATED:
             answers = {**leave, "a count of these people": flag("count", header)}
             if _AGE in words_beside(header) and _AGE not in self.features:
                 said = f"{header}={spoken(kind, _AGE, (0, OLDEST))}"

@@ -19,7 +19,7 @@ from recon_cli.capabilities.init.line_features import DraftedFeature, LineFeatur
 from recon_cli.capabilities.init.line_numbers import LineNumbers
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.lattice import Lattice
-from recon_cli.capabilities.init.proposal.relations import Relation
+from recon_cli.capabilities.init.proposal.relation import Relation
 from recon_cli.capabilities.init.said import NOTHING_SAID, Said
 from recon_cli.capabilities.init.spans import do_overlap
 from recon_cli.capabilities.init.sum_features import add_features_of_sums

@@ -25,7 +25,7 @@ from recon_cli.capabilities.init.place_list import (
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.possible_sums import possible_whole
-from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.formats.mapping import left_name

@@ -8,7 +8,7 @@ from dataclasses import replace
 from recon_cli.capabilities.init.label_words import are_apart
 from recon_cli.capabilities.init.line_features import DraftedFeature
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.relations import Axis, Relation
+from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.capabilities.init.proposal.said_sums import open_sums, sums_of_values
 from recon_cli.capabilities.init.said import Said
 from recon_cli.capabilities.init.spans import do_overlap

@@ -9,7 +9,8 @@ from dataclasses import replace
 from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
-from recon_cli.capabilities.init.proposal.relations import Axis, Relation, Relations
+from recon_cli.capabilities.init.proposal.relation import Axis, Relation
+from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.sources.formats.vocabulary import interval, is_total
 from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.words import Sense, says

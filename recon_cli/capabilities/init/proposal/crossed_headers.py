@@ -14,7 +14,8 @@ from recon_cli.arrays import FloatArray
 from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.evidence import Sum
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations, sums_of
+from recon_cli.capabilities.init.proposal.relation import Axis, Kind, Relation
+from recon_cli.capabilities.init.proposal.relations import Relations, sums_of
 from recon_cli.capabilities.init.proposal.slips import slip
 from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.sources.read.choices import Choices

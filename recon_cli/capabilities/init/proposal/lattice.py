@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from recon_cli.capabilities.init.proposal.relations import Relation
+from recon_cli.capabilities.init.proposal.relation import Relation
 
 
 @dataclass(frozen=True)

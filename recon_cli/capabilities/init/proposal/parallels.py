@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations
+from recon_cli.capabilities.init.proposal.relation import Axis, Kind, Relation
+from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.capabilities.init.proposal.slips import Slip, slip
 from recon_cli.sources.read.row_labels import Path
 

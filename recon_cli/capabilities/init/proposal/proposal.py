@@ -14,7 +14,7 @@ from recon_cli.capabilities.init.open_question import OpenQuestion
 from recon_cli.capabilities.init.proposal.crossed import totals_and_parts
 from recon_cli.capabilities.init.proposal.parentheses import Parentheses
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.capabilities.init.proposal.table_proposer import TableProposer
 from recon_cli.capabilities.init.proposal.zeros import ZeroMarks, may_be_nobody
 from recon_cli.sources.read.choices import NO_CHOICES, Choices

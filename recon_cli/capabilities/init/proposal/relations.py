@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -16,67 +14,17 @@ from recon_cli.arrays import BoolArray, FloatArray
 from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS, MARGIN_BITS, Sum, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.ratios import find_ratios
+from recon_cli.capabilities.init.proposal.relation import Axis, Kind, Relation
 from recon_cli.capabilities.init.proposal.slips import slip
 from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
+from recon_cli.capabilities.init.proposal.table_numbers import HUNDRED, TableNumbers
 from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region
 
-#: A column with a larger share of numbers that are not whole has statistics.
-_FRACTIONAL: Final = 1 / 3
-#: Distinct negative numbers that may be codes for what is withheld.
-_MOST_CODES: Final = 3
-#: Multiples of a base in fewer numbers may be chance.
-_FEWEST_MULTIPLES: Final = 12
-#: Whole numbers up to here may be percentages.
-_HUNDRED: Final = 100
 #: This many rows add up to another by chance where all are rounded.
 _FEW_ROWS: Final = 3
 #: More rows are read as places without looking for sums among them.
 _MOST_ROWS: Final = 3_000
-
-
-class Axis(StrEnum):
-    """Which lines of a table a relation is among."""
-
-    COLUMNS = "columns"
-    ROWS = "rows"
-
-
-class Kind(StrEnum):
-    """What a line of numbers is, as far as numbers tell."""
-
-    COUNT = "count"
-    STATISTIC = "statistic"
-    UNRELATED = "unrelated"
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A line of a table, and the lines whose sum or quotient it is.
-
-    Attributes:
-        line: Its place in the grid.
-        of: The parts of a sum, in order; part and base of a ratio.
-        per: What a ratio is printed per: 100 for a percentage; 0 for a sum.
-        step: Distance between the parts of a sum; 0 where totals among them are skipped.
-        is_rounded: Whether it holds within rounding only.
-        rivals: Other parts that the numbers hardly tell from those of a sum.
-    """
-
-    axis: Axis
-    line: int
-    of: tuple[int, ...]
-    support: Support
-    per: float = 0.0
-    step: int = 1
-    is_rounded: bool = False
-    rivals: tuple[tuple[int, ...], ...] = ()
-
-    @property
-    def is_sum(self) -> bool:
-        """Test whether the lines add up to it."""
-        return not self.per
 
 
 @dataclass(frozen=True)
@@ -114,7 +62,7 @@ class Relations:
             key: The column that names the rows: those of one indent may add up by themselves.
         """
         depths = None if key is None else grid.indents[region.body, key]
-        return _Table(grid, region, withheld).relations(depths, with_rows=with_rows)
+        return _Search(TableNumbers(grid, region, withheld)).relations(depths, with_rows=with_rows)
 
     def sums(self, axis: Axis) -> list[Relation]:
         """Return the sums among the columns, or the rows."""
@@ -133,17 +81,17 @@ class Relations:
         """Measure how far numbers bear a sum of columns, or of rows, out; nothing else is tried."""
         lines = np.array([total, *parts], dtype=np.intp)
         if axis is Axis.COLUMNS:
-            block = _Table(grid, replace(region, numeric=lines), withheld).block.transposed
+            block = TableNumbers(grid, replace(region, numeric=lines), withheld).block.transposed
         else:
             counts = [at for at in region.numeric if self.columns.get(at) is not Kind.STATISTIC]
             inner = replace(region, body=lines, numeric=np.array(counts, dtype=np.intp))
-            block = _Table(grid, inner, withheld).block
+            block = TableNumbers(grid, inner, withheld).block
         units = np.full(block.low.shape[1], float(2 * (self.base - 1)) if self.base > 1 else 0.0)
         return support_of(block, units)
 
     def discounted(self, grid: Grid, region: Region, withheld: BoolArray) -> Relations:
         """Return relations in which no sum of columns is a further witness of rows."""
-        return _Table(grid, region, withheld).discounted(self)
+        return _Search(TableNumbers(grid, region, withheld)).discounted(self)
 
     def ratios(self, axis: Axis) -> list[Relation]:
         """Return the ratios among the columns, or the rows."""
@@ -233,130 +181,21 @@ def _units(block: Intervals) -> FloatArray:
     return np.where(np.isinf(unit), block.unit.min(axis=0), unit)
 
 
-def intervals_of(grid: Grid, region: Region) -> Intervals:
-    """Return the numbers of a table as intervals, rows by columns."""
-    return _Table(grid, region, None).block
+class _Search:
+    """The search for relations of a table."""
 
-
-def columns_of(grid: Grid, region: Region) -> Intervals:
-    """Return the numbers of all columns in the rows of a table, columns as lines."""
-    return intervals_of(grid, replace(region, numeric=np.arange(grid.shape[1]))).transposed
-
-
-class _Table:
-    def __init__(self, grid: Grid, region: Region, withheld: BoolArray | None) -> None:
-        self.grid = grid
-        self.region = region
-        self.at = np.ix_(region.body, region.numeric)
-        self.numbers = grid.values[self.at].copy()
-        if withheld is not None:
-            self.numbers[withheld[self.at]] = np.nan
-        self.codes = self._negative_codes()
-        self.numbers[np.isin(self.numbers, list(self.codes))] = np.nan
-
-    def _negative_codes(self) -> frozenset[float]:
-        """Negative numbers that stand for what is withheld: few, in columns of counts."""
-        decimals = self.grid.decimals[self.at]
-        whole = ~((decimals > 0).any(axis=0))
-        found = np.unique(self.numbers[:, whole][self.numbers[:, whole] < 0])
-        told = self.numbers[:, whole]
-        often = [int((told == each).sum()) for each in found.tolist()]
-        if not 0 < len(found) <= _MOST_CODES or min(often) < 2:
-            return frozenset()
-        is_told = ~np.isnan(self.numbers)
-        has_others = ((self.numbers >= 0) & is_told).sum(axis=0) > 0
-        inside = np.isin(self.numbers, found).any(axis=0)
-        return frozenset(found.tolist()) if has_others[inside].all() else frozenset()
-
-    @cached_property
-    def known(self) -> BoolArray:
-        found: BoolArray = ~np.isnan(self.numbers)
-        return found
-
-    @cached_property
-    def fractional(self) -> BoolArray:
-        """Return numbers that are no counts, by themselves."""
-        own = self.grid.are_broken(self.at)
-        own |= self.grid.percents[self.at] | (self.numbers < 0)
-        found: BoolArray = self.known & own
-        return found
-
-    @cached_property
-    def block(self) -> Intervals:
-        """Return the numbers of the table as intervals, rows by columns."""
-        unique, inverse = self.grid.coded(self.at)
-        ends = np.array([bounds(text) for text in unique]).reshape(-1, 2)
-        low, high = ends[inverse, 0], ends[inverse, 1]
-        unit = 10.0 ** -np.minimum(self.grid.decimals[self.at], 9)
-        return Intervals(
-            np.where(self.known, np.nan_to_num(self.numbers), low),
-            np.where(self.known, np.nan_to_num(self.numbers), high),
-            self.known,
-            self.grid.filled[self.at],
-            unit,
-        )
-
-    def _kinds(self) -> tuple[BoolArray, BoolArray]:
-        """Return rows, and columns, of statistics: those with numbers that are not whole."""
-        told = np.maximum(self.known.sum(axis=0), 1)
-        columns = self.fractional.sum(axis=0) / told > 0.5
-        inner = ~columns
-        rows = np.zeros(len(self.numbers), dtype=bool)
-        if inner.any():
-            some = self.known[:, inner].sum(axis=1)
-            rows = 2 * self.fractional[:, inner].sum(axis=1) > np.maximum(some, 1)
-        left = ~rows
-        if left.any():
-            told = np.maximum(self.known[left].sum(axis=0), 1)
-            columns = self.fractional[left].sum(axis=0) / told > _FRACTIONAL
-        wholes = np.flatnonzero(~columns).tolist()
-        if rows.all() or (columns.any() and all(map(self.is_hundred, wholes))):
-            return np.zeros(len(rows), dtype=bool), np.ones(len(columns), dtype=bool)
-        return rows, columns
-
-    def is_hundred(self, column: int) -> bool:
-        """Test whether all numbers of a column are 100, and there are several."""
-        own = self.numbers[:, column][self.known[:, column]]
-        return len(own) > 1 and bool((own == _HUNDRED).all())
-
-    def _base(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> int:
-        """Return the number of which all counts are multiples.
-
-        Where others are above a hundred, columns that are not may be percentages, and are looked at
-        if those others have too few numbers to tell.
-        """
-        own = self.numbers[np.ix_(rows, columns)]
-        top = np.nanmax(np.where(np.isnan(own), -1.0, own), axis=0, initial=-1.0)
-        large = columns[top > _HUNDRED]
-        divisors, told = self._divisors(rows, large)
-        if told < _FEWEST_MULTIPLES:
-            divisors, told = self._divisors(rows, columns)
-        # A column that is no count, and not rounded, says nothing of the others.
-        rounded = [each for each in divisors if each > 1]
-        if told < _FEWEST_MULTIPLES or 2 * len(rounded) <= len(divisors):
-            return 1
-        return math.gcd(*rounded)
-
-    def _divisors(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tuple[list[int], int]:
-        """Return what all numbers of each column are multiples of, and how many numbers tell it."""
-        divisors: list[int] = []
-        told = 0
-        for column in columns.tolist():
-            numbers = self.numbers[rows, column][self.known[rows, column]]
-            numbers = numbers[(numbers > 0) & (numbers == np.floor(numbers))]
-            if len(numbers):
-                divisors.append(int(np.gcd.reduce(numbers.astype(np.int64))))
-                told += len(numbers)
-        return divisors, told
+    def __init__(self, table: TableNumbers) -> None:
+        self.table = table
+        self.region = table.region
 
     def relations(self, depths: NDArray[np.int64] | None, *, with_rows: bool) -> Relations:
-        statistic_rows, statistic_columns = self._kinds()
+        statistic_rows, statistic_columns = self.table.statistics()
         is_counted = not statistic_columns.all()
         columns = (
             np.flatnonzero(~statistic_columns) if is_counted else np.arange(len(statistic_columns))
         )
         rows = np.flatnonzero(~statistic_rows)
-        base = self._base(rows, columns) if is_counted else 1
+        base = self.table.base(rows, columns) if is_counted else 1
         found: list[Relation] = []
         shares = np.zeros(0, dtype=np.intp)
         if is_counted:
@@ -365,9 +204,8 @@ class _Table:
             found += [*ratios, *whole]
             taken = {each.line for each in whole if each.support.is_strong}
             if any(each.per == 100.0 for each in found):  # the hundred per cent beside them
-                taken |= {
-                    int(self.region.numeric[j]) for j in columns.tolist() if self.is_hundred(j)
-                }
+                hundred = [j for j in columns.tolist() if self.table.is_hundred(j)]
+                taken |= {*self.region.numeric[hundred].tolist()}
             shares = np.array(
                 [j for j in columns.tolist() if int(self.region.numeric[j]) in taken], dtype=np.intp
             )
@@ -387,7 +225,7 @@ class _Table:
         kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
         row_kinds = dict.fromkeys(self.region.body.tolist(), Kind.COUNT)
         row_kinds |= dict.fromkeys(self.region.body[statistic_rows].tolist(), Kind.STATISTIC)
-        return Relations(tuple(found), kinds, row_kinds, base, self.codes)
+        return Relations(tuple(found), kinds, row_kinds, base, self.table.codes)
 
     def _column_kinds(
         self,
@@ -409,7 +247,7 @@ class _Table:
                 kinds[place] = Kind.STATISTIC
             elif place in related:
                 kinds[place] = Kind.COUNT
-            elif related and self.fractional[:, j].sum() > 1:  # a median that is mostly whole
+            elif related and self.table.fractional[:, j].sum() > 1:  # a median that is mostly whole
                 kinds[place] = Kind.STATISTIC
             else:
                 kinds[place] = Kind.UNRELATED
@@ -424,7 +262,7 @@ class _Table:
         rows: NDArray[np.intp],
         base: int,
     ) -> list[Relation]:
-        block = self.block.take(rows, np.arange(len(self.region.numeric))).transposed
+        block = self.table.block.take(rows, np.arange(len(self.region.numeric))).transposed
         return [
             Relation(
                 Axis.COLUMNS,
@@ -443,11 +281,11 @@ class _Table:
 
         Nor are all multiples of what counts are rounded to.
         """
-        numbers = self.numbers[np.ix_(rows, counts)]
+        numbers = self.table.numbers[np.ix_(rows, counts)]
         top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
         is_alike = (np.nan_to_num(numbers) % base == 0).all(axis=0) & (base > 1)
-        small = counts[(top <= _HUNDRED) & (top > 0) & ~is_alike]
-        broken = self.fractional.sum(axis=0)
+        small = counts[(top <= HUNDRED) & (top > 0) & ~is_alike]
+        broken = self.table.fractional.sum(axis=0)
         found = self._ratios(small, counts[broken[counts] < 2], rows, base)
         # Whole numbers are counts sooner, unless it is far from chance.
         broken_at = dict(zip(self.region.numeric.tolist(), broken.tolist(), strict=True))
@@ -472,7 +310,7 @@ class _Table:
         beside_only: bool = False,
     ) -> list[Relation]:
         """Return sums among columns, or rows; first of numbers as printed, then within rounding."""
-        block = self.block.take(rows, columns).in_steps(base)
+        block = self.table.block.take(rows, columns).in_steps(base)
         lines, places = (
             (rows, self.region.body) if axis is Axis.ROWS else (columns, self.region.numeric)
         )
@@ -523,7 +361,8 @@ class _Table:
         """Count the columns in which a sum of rows is printed whole, and not of zeros alone."""
         lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
         own = np.ix_(lines, columns)
-        return int((self.known[own].all(axis=0) & (self.numbers[own] > 0).any(axis=0)).sum())
+        is_told = self.table.known[own].all(axis=0)
+        return int((is_told & (self.table.numbers[own] > 0).any(axis=0)).sum())
 
     def _is_told_without(
         self, each: Relation, across: Sequence[Relation], columns: NDArray[np.intp], base: int
@@ -535,10 +374,10 @@ class _Table:
         exact = [every for every in across if not every.is_rounded]
         own = self._without_totals(exact, columns)
         lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
-        told = self.known[np.ix_(lines, own)]
+        told = self.table.known[np.ix_(lines, own)]
         if base > 1 or each.is_rounded or len(own) == len(columns) or not told.all():
             return True
-        block = self.block.take(lines, own)
+        block = self.table.block.take(lines, own)
         alone = support_of(block, np.zeros(len(own)))
         return alone.bits - each.support.tried >= MARGIN_BITS
 
@@ -569,7 +408,7 @@ class _Table:
         base = relations.base
         if base == 1 or not 0 < len(own) < len(columns):
             return relations  # of exact numbers chance is far enough
-        block = self.block.in_steps(base)
+        block = self.table.block.in_steps(base)
         at = {place: j for j, place in enumerate(self.region.numeric.tolist())}
         strong = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
         sets = [own, *(np.array([at[part] for part in each.of], np.intp) for each in strong)]

@@ -12,7 +12,8 @@ import numpy as np
 from recon_cli.capabilities.init.open_question import OpenQuestion, flag
 from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.relations import Axis, Relation, Relations
+from recon_cli.capabilities.init.proposal.relation import Axis, Relation
+from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.capabilities.init.proposal.said_sums import without_rivals
 from recon_cli.capabilities.init.proposal.sums import support_of
 from recon_cli.sources.read.choices import Choices

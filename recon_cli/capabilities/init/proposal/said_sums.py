@@ -11,7 +11,8 @@ from recon_cli import plurals
 from recon_cli.capabilities.init.proposal.crossed import ValueSum
 from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.relations import Axis, Kind, Relation, Relations
+from recon_cli.capabilities.init.proposal.relation import Axis, Kind, Relation
+from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.capabilities.init.proposal.sums import find_sums
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.choices import SaidSum

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.ratios import Ratio, ratio_support
-from recon_cli.capabilities.init.proposal.relations import Axis, Relations
+from recon_cli.capabilities.init.proposal.relation import Axis
+from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 

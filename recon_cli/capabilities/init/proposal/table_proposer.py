@@ -26,13 +26,8 @@ from recon_cli.capabilities.init.proposal.lattice import Lattice
 from recon_cli.capabilities.init.proposal.long_values import LongValues
 from recon_cli.capabilities.init.proposal.parallels import with_nobody, with_parallels
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.relations import (
-    Axis,
-    Kind,
-    Relations,
-    columns_of,
-    intervals_of,
-)
+from recon_cli.capabilities.init.proposal.relation import Axis, Kind
+from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.capabilities.init.proposal.row_blocks import ask_above
 from recon_cli.capabilities.init.proposal.row_totals import (
     possible_groups,
@@ -42,6 +37,7 @@ from recon_cli.capabilities.init.proposal.row_totals import (
 )
 from recon_cli.capabilities.init.proposal.said_sums import with_said_sums, with_sums_of_heads
 from recon_cli.capabilities.init.proposal.shares import find_shares
+from recon_cli.capabilities.init.proposal.table_numbers import columns_of, intervals_of
 from recon_cli.capabilities.init.proposal.wide_columns import WideColumns
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid

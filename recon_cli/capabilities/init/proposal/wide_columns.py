@@ -24,19 +24,14 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.parallels import slipped_parallels
 from recon_cli.capabilities.init.proposal.possible_sums import possible_splits, possible_whole
 from recon_cli.capabilities.init.proposal.ratios import ratio_slips
-from recon_cli.capabilities.init.proposal.relations import (
-    Axis,
-    Kind,
-    Relation,
-    Relations,
-    columns_of,
-    intervals_of,
-)
+from recon_cli.capabilities.init.proposal.relation import Axis, Kind, Relation
+from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.capabilities.init.proposal.row_totals import ask_groups_beside
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
 from recon_cli.capabilities.init.proposal.slips import Slip, slips
 from recon_cli.capabilities.init.proposal.subsets import subset_sums
 from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.capabilities.init.proposal.table_numbers import columns_of, intervals_of
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.choices import Choices, column_names, columns_named
 from recon_cli.sources.read.grid import Grid

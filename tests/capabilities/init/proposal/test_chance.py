@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
-from recon_cli.capabilities.init.proposal.relations import Axis
+from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.sources.read.choices import Choices
 from tests.capabilities.init.proposal.test_reading import read
 

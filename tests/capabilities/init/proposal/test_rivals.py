@@ -7,12 +7,8 @@ import pytest
 
 from recon_cli.capabilities.init.proposal.evidence import Sum
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.relations import (
-    Axis,
-    Relation,
-    doubt_coincidence,
-    sums_of,
-)
+from recon_cli.capabilities.init.proposal.relation import Axis, Relation
+from recon_cli.capabilities.init.proposal.relations import doubt_coincidence, sums_of
 
 BASE = 3
 
