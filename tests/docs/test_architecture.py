@@ -248,3 +248,22 @@ def test_only_the_solvers_import_ortools() -> None:
     for path in PACKAGE.rglob("*.py"):
         if path.parent.name != "solve":
             assert not re.search(r"^\s*(from|import) ortools", path.read_text(), re.MULTILINE), path
+
+
+def defined(node: ast.stmt) -> list[str]:
+    """Names that a statement of a module defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+    return [
+        each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)
+    ]
+
+
+def test_every_private_name_of_a_module_is_used_there() -> None:
+    for path in MODULES.values():
+        text = path.read_text()
+        private = {n for node in ast.parse(text).body for n in defined(node) if n[0] == "_" != n[1]}
+        once = {name for name in private if len(re.findall(rf"\b{name}\b", text)) == 1}
+        assert once == set(), path

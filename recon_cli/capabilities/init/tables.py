@@ -6,7 +6,7 @@ import contextlib
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -51,8 +51,6 @@ from recon_cli.sources.tabular.sheet import Sheet
 _OF_PARENTHESES: Final = (
     "whether numbers in parentheses are these numbers: sums say so (`--parentheses withheld`)",
 )
-#: Letters of a note that a question shows.
-_LONGEST: Final = 60
 
 
 @dataclass(frozen=True)
@@ -116,79 +114,116 @@ def open_table_files(
         ConfigError: They are of several formats.
         SourceError: One cannot be read, or none has counts.
     """
-    files: list[TableFile] = []
-    passed: list[str] = []
-    notes: list[str] = []
-    noted: list[str] = []
-    readings: list[tuple[str, Proposal]] = []
+    opened = _Opened(said, choices)
     for path in paths:
+        opened.add(path)
+    require_known([reading for _, reading in opened.readings], choices, opened.passed)
+    opened.require_counts(paths[0])
+    return opened.table_files()
+
+
+@dataclass
+class _Opened:
+    """Tables with counts while files are opened.
+
+    Attributes:
+        passed: Sheets that are not read.
+        notes: What was passed over, a sentence each.
+        noted: The texts of sheets of notes.
+        readings: Sheets that are read by their numbers, with their names.
+    """
+
+    said: FileMapping
+    choices: Choices
+    files: list[TableFile] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    noted: list[str] = field(default_factory=list)
+    readings: list[tuple[str, Proposal]] = field(default_factory=list)
+
+    def add(self, path: Path) -> None:
+        """Add the tables of a file."""
         documents, beside = documents_with_counts(path)
-        noted += _notes_of(path, said)
+        self.noted += _notes_of(path, self.said)
         for document in documents:
-            if not said.sheet and (hidden := hidden_sheets(document)):
+            if not self.said.sheet and (hidden := hidden_sheets(document)):
                 shown = ", ".join(map(repr, hidden))
-                passed += hidden
-                notes.append(
+                self.passed += hidden
+                self.notes.append(
                     f"{document.label}: {shown} {'are' if len(hidden) > 1 else 'is'} hidden and "
                     f"not read; name the sheets to read: --sheet {shlex.quote(hidden[0])}"
                 )
-            chosen, left = _chosen_sheets(document, said, choices)
-            passed += left
+            chosen, left = _chosen_sheets(document, self.said, self.choices)
+            self.passed += left
             for each in chosen:
                 form = recognise_format(each)
                 if form is SHEET:
-                    with _naming_others(each, said):
-                        own, reading = _sheet_tables(path, each, choices, noted)
-                    readings.append((each.sheet or each.name, reading))
-                    noted += () if reading.tables else reading.grid.words.tolist()
-                    notes += of_hidden(each)
+                    own = self._proposed(path, each)
                 else:
-                    sheets_of = [
-                        with_chosen_rows(sheet, said.where)
-                        for sheet in form.read(each, beside, said)
-                    ]
                     own = [
-                        TableFile(path, each, form, sheet, survey(sheet), said=choices)
-                        for sheet in sheets_of
+                        TableFile(path, each, form, sheet, survey(sheet), said=self.choices)
+                        for read in form.read(each, beside, self.said)
+                        for sheet in [with_chosen_rows(read, self.said.where)]
                     ]
                 if not own:
-                    passed.append(each.sheet or each.name)
-                files += own
-    require_known([reading for _, reading in readings], choices, passed)
-    forms = list(dict.fromkeys(file.form.name for file in files))
-    if len(forms) > 1:
-        examples = ", ".join(
-            f"{next(each.path for each in files if each.form.name == name)} ({name})"
-            for name in forms
+                    self.passed.append(each.sheet or each.name)
+                self.files += own
+
+    def _proposed(self, path: Path, document: Document) -> list[TableFile]:
+        """Return the tables of a sheet that is read by its numbers."""
+        with _naming_others(document, self.said):
+            own, reading = _sheet_tables(path, document, self.choices, self.noted)
+        self.readings.append((document.sheet or document.name, reading))
+        self.noted += () if reading.tables else reading.grid.words.tolist()
+        self.notes += of_hidden(document)
+        return own
+
+    def require_counts(self, first: Path) -> None:
+        """Require that there are counts, in files of one format.
+
+        Raises:
+            ConfigError: They are of several formats.
+            SourceError: There are none, or a sheet that is asked for has none.
+        """
+        forms = list(dict.fromkeys(file.form.name for file in self.files))
+        if len(forms) > 1:
+            examples = ", ".join(
+                f"{next(each.path for each in self.files if each.form.name == name)} ({name})"
+                for name in forms
+            )
+            raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
+        if not self.files:
+            raise SourceError(
+                f"{first}: has no counts"
+                + (f" in {', '.join(map(repr, self.passed))}" * bool(self.passed))
+                + _why_none(reading for _, reading in self.readings)
+            )
+        if unknown := [name for name in self.said.sheet if self.sheets and name not in self.sheets]:
+            raise SourceError(f"{first}: no sheet {unknown[0]!r} with cells")
+
+    @property
+    def sheets(self) -> tuple[str, ...]:
+        """Return the sheets of workbooks that have counts."""
+        names = (each.document.sheet for each in self.files)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def table_files(self) -> TableFiles:
+        """Return all tables, with what is noted and asked of them together."""
+        texts = _beside(self.readings, self.noted)
+        scaled = (each for file in self.files for each in in_units(file.name, file.sheet))
+        notes = (
+            note
+            for file in self.files
+            for note in (*file.sheet.notes, *of_flagged(file.name, file.sheet))
         )
-        raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
-    if not files:
-        raise SourceError(
-            f"{paths[0]}: has no counts"
-            + (f" in {', '.join(map(repr, passed))}" * bool(passed))
-            + _why_none(reading for _, reading in readings)
+        return TableFiles(
+            tuple(_of_one_period(file) for file in self.files),
+            self.sheets if self.passed or self.said.sheet else (),
+            (*self.notes, *of_unstated(texts, (r for _, r in self.readings)), *notes),
+            tuple(self.readings),
+            () if self.choices.unscaled else (*in_thousands(texts), *scaled),
+            texts,
         )
-    sheets = tuple(dict.fromkeys(each.document.sheet for each in files if each.document.sheet))
-    if unknown := [name for name in said.sheet if sheets and name not in sheets]:
-        raise SourceError(f"{paths[0]}: no sheet {unknown[0]!r} with cells")
-    texts = _beside(readings, noted)
-    scaled = (each for file in files for each in in_units(file.name, file.sheet))
-    return TableFiles(
-        tuple(_of_one_period(file) for file in files),
-        sheets if passed or said.sheet else (),
-        (
-            *notes,
-            *of_unstated(texts, (reading for _, reading in readings)),
-            *(
-                note
-                for file in files
-                for note in (*file.sheet.notes, *of_flagged(file.name, file.sheet))
-            ),
-        ),
-        tuple(readings),
-        () if choices.unscaled else (*in_thousands(texts), *scaled),
-        texts,
-    )
 
 
 def _chosen_sheets(
@@ -256,10 +291,6 @@ def _why_none(readings: Iterable[Proposal]) -> str:
     if any((reading.grid.decimals > 0).sum() > 1 for reading in readings):
         return "; numbers with decimals are none: means, rates, numbers in thousands"
     return ""
-
-
-def _called(document: Document) -> str:
-    return f", sheet {document.sheet}" if document.sheet else ""
 
 
 def _with_noted_zeros(

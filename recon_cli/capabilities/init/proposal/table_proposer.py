@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -48,19 +47,10 @@ from recon_cli.sources.read.table_reader import TableReader
 from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, is_word, says
 
-#: Columns of which each has answers of its own, beside those for all together.
-_MOST_APART: Final = 4
-#: Ways to cut columns into two that a question offers.
-_MOST_SPLITS: Final = 3
-#: Rows from a total to where it is printed again, both among them.
-_FEWEST_BETWEEN: Final = 4
 #: What all percentages add up to.
 _HUNDRED: Final = 100.0
 #: Rows of one kind of which a larger share of numbers is not whole have statistics.
 _BROKEN: Final = 0.5
-
-
-_DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
 
 
 class TableProposer(TableReader):
