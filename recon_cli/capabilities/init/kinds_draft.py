@@ -16,7 +16,7 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.capabilities.init.proposal.row_blocks import ask_above
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
-from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.capabilities.init.said import Said
 from recon_cli.capabilities.init.structure import Structure
 from recon_cli.sources.formats.normal_form import ROWS

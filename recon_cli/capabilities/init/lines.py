@@ -23,7 +23,8 @@ from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.capabilities.init.proposal.relations import sums_of
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
-from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
+from recon_cli.capabilities.init.proposal.sums import find_sums
 from recon_cli.capabilities.init.proposal.table_numbers import intervals_of
 from recon_cli.capabilities.init.said import Said
 from recon_cli.capabilities.init.structure import Structure

@@ -26,7 +26,7 @@ from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.possible_sums import possible_whole
 from recon_cli.capabilities.init.proposal.relation import Axis
-from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.sources.formats.mapping import left_name
 from recon_cli.sources.formats.vocabulary import interval

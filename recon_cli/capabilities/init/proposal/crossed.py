@@ -15,7 +15,8 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.possible_sums import possible_whole
 from recon_cli.capabilities.init.proposal.relations import sums_of
 from recon_cli.capabilities.init.proposal.slips import Slip, slip, slips
-from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
+from recon_cli.capabilities.init.proposal.sums import find_sums
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region

@@ -17,7 +17,7 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.relation import Axis, Kind, Relation
 from recon_cli.capabilities.init.proposal.relations import Relations, sums_of
 from recon_cli.capabilities.init.proposal.slips import slip
-from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.row_labels import Path, is_called_total
 

@@ -20,7 +20,7 @@ from recon_cli.capabilities.init.proposal.evidence import Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.row_totals import said_groups
 from recon_cli.capabilities.init.proposal.said_sums import sums_of_values, with_said_values
-from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.sources.read.choices import Choices, column_names
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.names import Names

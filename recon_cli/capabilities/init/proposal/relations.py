@@ -16,7 +16,8 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.ratios import find_ratios
 from recon_cli.capabilities.init.proposal.relation import Axis, Kind, Relation
 from recon_cli.capabilities.init.proposal.slips import slip
-from recon_cli.capabilities.init.proposal.sums import find_sums, support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
+from recon_cli.capabilities.init.proposal.sums import find_sums
 from recon_cli.capabilities.init.proposal.table_numbers import HUNDRED, TableNumbers
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region

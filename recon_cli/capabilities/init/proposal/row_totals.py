@@ -15,7 +15,7 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.capabilities.init.proposal.said_sums import without_rivals
-from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from recon_cli.capabilities.init.proposal.evidence import STRONG_POSITIONS
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.sums import BINARY, find_sums
+from recon_cli.capabilities.init.proposal.sum_weights import BINARY
+from recon_cli.capabilities.init.proposal.sums import find_sums
 
 #: Of more positions a third is left out at a time to find sums that one of them breaks.
 _MOST_LEFT_OUT: Final = 12

@@ -10,8 +10,8 @@ The ends of a run are found by prefix sums, whatever is withheld in between.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -24,13 +24,11 @@ from recon_cli.capabilities.init.proposal.evidence import (
     MARGIN_BITS,
     STRONG_POSITIONS,
     Sum,
-    Support,
 )
 from recon_cli.capabilities.init.proposal.intervals import Intervals
-from recon_cli.capabilities.init.proposal.rivals import with_rivals
+from recon_cli.capabilities.init.proposal.settled_sums import settled
+from recon_cli.capabilities.init.proposal.sum_weights import Run, SumWeights
 
-#: Relative error of sums of printed decimals in binary.
-BINARY: Final = 1e-9
 #: More parts are looked for nowhere: a run of all single years, or of all counties of a state.
 _MOST_PARTS: Final = 400
 #: Positions by which the ends of runs are searched; all are used to judge what was found.
@@ -74,52 +72,22 @@ def find_sums(
     """
     if block.low.shape[0] < 3 or not block.low.shape[1]:
         return []
-    search = _Search(block, units)
+    weights = SumWeights(block, units)
+    search = _Search(weights)
     beside = search.beside(range(block.low.shape[0]))
     found = [*beside]
     if not beside_only:
         found += search.around(range(block.low.shape[0]), beside)
         found += search.with_gaps(beside)
         found += [*search.strided(), *search.elsewhere(beside)]
-    return _settled(found, block, search.weigh)
-
-
-def support_of(block: Intervals, units: FloatArray) -> Support:
-    """How far the positions of a block bear out that its first line is the sum of all others.
-
-    Nothing else is tried beside it.
-
-    Args:
-        units: For each position the unit to which its numbers are rounded; 0 where they are not.
-    """
-    return _Search(block, units).weigh(0, tuple(range(1, len(block.low))))
-
-
-@dataclass(frozen=True)
-class _Run:
-    """Lines side by side, summed.
-
-    Attributes:
-        known: Where all of them are printed.
-        filled: How many of them are printed and not zero.
-        terms: How many they are.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    known: BoolArray
-    filled: NDArray[np.int64]
-    terms: int
+    return settled(found, block, weights.weigh)
 
 
 class _Search:
-    def __init__(self, block: Intervals, units: FloatArray | None) -> None:
-        self.block = block
-        self.units = units
-        self.count, self.width = block.low.shape
-        scale = float(np.max(np.where(block.known, np.abs(block.low), 0.0), initial=1.0))
-        self.slack = BINARY * scale
-        self._rooms: dict[int, FloatArray] = {}
+    def __init__(self, weights: SumWeights) -> None:
+        self.weights = weights
+        self.block = weights.block
+        self.count, self.width = weights.block.low.shape
 
     # --- totals beside their parts ----------------------------------------------------------
 
@@ -155,13 +123,13 @@ class _Search:
             than the next two lines together: no others begin a sum.
         """
         at = np.array(order, dtype=np.intp)
-        low, most = self.block.low[at], self.block.high[at] + self.slack
-        is_no_less = (low[1:] <= most[:-1] + self._tolerance(2)).all(axis=1)
+        low, most = self.block.low[at], self.block.high[at] + self.weights.slack
+        is_no_less = (low[1:] <= most[:-1] + self.weights.tolerance(2)).all(axis=1)
         places = np.flatnonzero(is_no_less & self._tells[at[:-1]])
         holds_two = np.zeros(len(places), dtype=bool)
         inner = places[places + 2 < len(at)]
         together = low[inner + 1] + low[inner + 2]
-        holds_two[: len(inner)] = (together <= most[inner] + self._tolerance(2)).all(axis=1)
+        holds_two[: len(inner)] = (together <= most[inner] + self.weights.tolerance(2)).all(axis=1)
         return places, holds_two
 
     @cached_property
@@ -183,7 +151,7 @@ class _Search:
         filled = np.zeros(self.width, dtype=np.int64)
         parts: list[int] = []
         best: tuple[Sum, int] | None = None
-        most = block.high[total] + self.slack
+        most = block.high[total] + self.weights.slack
         at = i + 1
         skipped = False
         while at < len(order) and len(parts) < _MOST_PARTS:
@@ -195,16 +163,16 @@ class _Search:
             filled += block.known[part] & (block.low[part] != 0)
             skipped |= at in end
             at = end.get(at, at + 1)
-            room = self._tolerance(len(parts))
+            room = self.weights.tolerance(len(parts))
             if (low > most + room).any():
                 break
-            if len(parts) < 2 or (high < block.low[total] - self.slack - room).any():
+            if len(parts) < 2 or (high < block.low[total] - self.weights.slack - room).any():
                 continue
-            run = _Run(low, high, known, filled, len(parts))
-            support = self.support(total, run, self._tried_beside(step))
+            run = Run(low, high, known, filled, len(parts))
+            support = self.weights.support(total, run, self._tried_beside(step))
             if support.is_told and (best is None or support.bits > best[0].support.bits):
                 chosen = tuple(sorted(parts))
-                found = Sum(total, chosen, 0 if skipped else step, support, self._is_rounded)
+                found = Sum(total, chosen, 0 if skipped else step, support, self.weights.is_rounded)
                 best = found, at
         return best
 
@@ -212,7 +180,7 @@ class _Search:
         """Yield totals in the midst of their parts, which no parts beside them add up to."""
         order, block = list(lines), self.block
         known = {each.total for each in beside if each.support.is_strong}
-        room = self._tolerance(2) + self.slack
+        room = self.weights.tolerance(2) + self.weights.slack
         for i in range(1, len(order) - 1) if len(order) <= _MOST_FREE else ():
             total, after = order[i], order[i + 1]
             least = block.low[order[i - 1]] + block.low[after]
@@ -249,7 +217,7 @@ class _Search:
         block, size = self.block, self._sizes[total]
         if size < math.log2(2 * self.count) + 2 + CERTAIN_BITS:
             return
-        most_of_one = block.high[total] + self._tolerance(1) + self.slack
+        most_of_one = block.high[total] + self.weights.tolerance(1) + self.weights.slack
         may_be_in = (block.low[near] <= most_of_one).all(axis=1).tolist()
         lines = [line for line, is_in in zip(near, may_be_in, strict=True) if is_in]
         tried = math.log2(2 * self.count) + len(lines)
@@ -257,7 +225,7 @@ class _Search:
             return
         chosen = (np.arange(1 << len(lines))[:, None] >> np.arange(len(lines))) & 1
         chosen = chosen[chosen.sum(axis=1) >= 2]
-        room = self._tolerance(len(lines)) + self.slack
+        room = self.weights.tolerance(len(lines)) + self.weights.slack
         # Most do not fit in some of the first positions: the others need not be added up.
         for some in (slice(0, _FIRST_POSITIONS), slice(_FIRST_POSITIONS, None)):
             own = chosen.astype(np.float64)
@@ -279,9 +247,9 @@ class _Search:
             gaps = [line for line in near if line not in parts and line < parts[-1]]
             if not gaps or not all(self._has_before(line, parts) for line in gaps):
                 continue
-            support = replace(self.weigh(total, parts), tried=tried)
+            support = replace(self.weights.weigh(total, parts), tried=tried)
             if support.is_strong and support.margin >= CERTAIN_BITS:
-                found.append(Sum(total, tuple(parts), 0, support, self._is_rounded))
+                found.append(Sum(total, tuple(parts), 0, support, self.weights.is_rounded))
         if len(found) == 1:
             yield found[0]
 
@@ -294,7 +262,7 @@ class _Search:
 
     def _may_be_in(self, line: int, other: int) -> bool:
         """Test whether a line is nowhere more than another."""
-        room = self._tolerance(1) + self.slack
+        room = self.weights.tolerance(1) + self.weights.slack
         return bool((self.block.low[line] <= self.block.high[other] + room).all())
 
     def _has_before(self, line: int, parts: Sequence[int]) -> bool:
@@ -337,7 +305,7 @@ class _Search:
     @cached_property
     def _most_of_two(self) -> FloatArray:
         """(lines × positions) What two parts of a line are together at most."""
-        return self.block.high + self._tolerance(2) + self.slack
+        return self.block.high + self.weights.tolerance(2) + self.weights.slack
 
     def _no_more(
         self, parts: tuple[NDArray[np.intp], NDArray[np.intp]], total: NDArray[np.intp]
@@ -382,9 +350,9 @@ class _Search:
             return
         first = np.zeros((self.count, size), dtype=np.int64)
         last = np.full((self.count, size), size, dtype=np.int64)
-        room = self._tolerance(2)
+        room = self.weights.tolerance(2)
         for at in self._telling(lines):
-            allowed = self.slack + room[at] * min(size, _MOST_ROUNDED) / 3
+            allowed = self.weights.slack + room[at] * min(size, _MOST_ROUNDED) / 3
             least = block.low[:, at, None] - allowed
             most = block.high[:, at, None] + allowed
             # A run that ends behind the next open cell may be as large as one likes.
@@ -410,23 +378,23 @@ class _Search:
                 parts = lines[start:stop]
                 if stop - start > _MOST_PARTS or total in parts:
                     break
-                run = _Run(
+                run = Run(
                     low[stop] - low[start],
                     np.where(opened[stop] > opened[start], np.inf, high[stop] - high[start]),
                     (known[stop] - known[start]) == stop - start,
                     filled[stop] - filled[start],
                     stop - start,
                 )
-                support = self.support(total, run, tried)
+                support = self.weights.support(total, run, tried)
                 if support.is_told and (best is None or support.bits > best.support.bits):
-                    best = Sum(total, tuple(parts.tolist()), 1, support, self._is_rounded)
+                    best = Sum(total, tuple(parts.tolist()), 1, support, self.weights.is_rounded)
             if best is not None:
                 yield best
 
     def _may_tell(self) -> BoolArray:
         """Totals of which a sum would be told from chance, if all their numbers showed it."""
         block = self.block
-        bits = self._bits - self._surprise(np.zeros(self.width), 3, block.unit)
+        bits = self.weights.bits - self.weights.surprise(np.zeros(self.width), 3, block.unit)
         most = np.where(block.known, np.maximum(bits, 0.0), 0.0).sum(axis=1)
         found: BoolArray = most >= self._tried_elsewhere + MARGIN_BITS
         return found
@@ -438,12 +406,6 @@ class _Search:
         ordered: list[int] = np.argsort(-told, kind="stable")[:_POSITIONS].tolist()
         return ordered
 
-    # --- evidence ---------------------------------------------------------------------------
-
-    @property
-    def _is_rounded(self) -> bool:
-        return self.units is not None
-
     def _tried_beside(self, step: int) -> float:
         """How many totals are tried before and behind their parts, at one distance or at all."""
         return math.log2(
@@ -453,162 +415,3 @@ class _Search:
     @property
     def _tried_elsewhere(self) -> float:
         return math.log2(self.count**2 / 2)
-
-    def _tolerance(self, terms: int) -> FloatArray:
-        """Measure how far a rounded total may be from the sum of as many rounded parts."""
-        if terms not in self._rooms:
-            units = np.zeros(self.width) if self.units is None else self.units
-            self._rooms[terms] = units * (terms + 1) / 2
-        return self._rooms[terms]
-
-    def _surprise(
-        self, off: FloatArray, terms: NDArray[np.int64] | int, unit: FloatArray
-    ) -> FloatArray:
-        """Measure how unlikely roundings are that leave sums so far off, in bits.
-
-        Each of the numbers is off by anything up to half of what it is rounded to, the sum of as
-        many by about a normal error; exact numbers are not off.
-
-        Args:
-            unit: The steps between sums.
-        """
-        if self.units is None:
-            return np.zeros_like(off)
-        error = np.sqrt(terms / 12.0) * np.maximum(self.units, BINARY) / unit
-        spread = np.maximum(np.log2(error * math.sqrt(2 * math.pi)), 0.0)
-        found: FloatArray = (
-            spread + (off / unit / np.maximum(error, 0.5)) ** 2 * math.log2(math.e) / 2
-        )
-        return found
-
-    @cached_property
-    def _bits(self) -> FloatArray:
-        """(lines × positions) How many bits each number has, in steps of its unit."""
-        bits: FloatArray = np.log2(1 + np.abs(self.block.low) / self.block.unit)
-        return bits
-
-    def weigh(self, total: int, parts: Sequence[int]) -> Support:
-        """Weigh that a line is the sum of some others, beside which nothing is tried."""
-        block, own = self.block, list(parts)
-        run = _Run(
-            block.low[own].sum(axis=0),
-            block.high[own].sum(axis=0),
-            np.asarray(block.known[own].all(axis=0)),
-            (block.known[own] & (block.low[own] != 0)).sum(axis=0),
-            len(own),
-        )
-        return self.support(total, run, -MARGIN_BITS)
-
-    def support(self, total: int, run: _Run, tried: float) -> Support:
-        """Count positions, and weigh those that are shown.
-
-        A sum that is right by chance takes one of about as many values as its total is large, in
-        steps of the unit: a shown position weighs the logarithm of that, less what rounding alone
-        would make of it. A position with one part alone shows that two lines are equal, no sum.
-        """
-        block = self.block
-        room = self._tolerance(run.terms)
-        slack = self.slack + room
-        broken = (run.low > block.high[total] + slack) | (run.high < block.low[total] - slack)
-        broken &= block.present[total]
-        may_show = ~broken & (block.low[total] != 0)
-        shown = block.known[total] & run.known & may_show
-        opened = block.present[total] & ~shown & may_show
-        weighed = shown & (run.filled >= 2)
-        bits = self._bits[total]
-        if self.units is not None:
-            off = np.where(shown, np.abs(block.low[total] - run.low), 0.0)
-            bits = bits - self._surprise(off, run.filled + 1, block.unit[total])
-        return Support(
-            int(weighed.sum()),
-            int(opened.sum() + (shown & ~weighed).sum()),
-            int(broken.sum()),
-            max(float(bits[weighed].sum()), 0.0),
-            tried,
-        )
-
-
-def _settled(
-    found: Sequence[Sum], block: Intervals, measure: Callable[[int, tuple[int, ...]], Support]
-) -> list[Sum]:
-    """One of each, without those that a part of them shows as often.
-
-    Of two runs for one total that overlap one stays.
-    """
-    unique: dict[tuple[int, tuple[int, ...]], Sum] = {}
-    for each in found:
-        key = each.total, each.parts
-        if key not in unique or each.support.tried < unique[key].support.tried:
-            unique[key] = each
-    by_total: dict[int, list[Sum]] = {}
-    for each in unique.values():
-        by_total.setdefault(each.total, []).append(each)
-    kept: list[Sum] = []
-    for sums in by_total.values():
-        if sums[0].is_rounded:
-            continue
-        # Of overlapping runs the shorter follows from no other, unless far less shows it.
-        ranked = sorted(
-            (each for each in sums if not _is_outweighed(each, sums)),
-            key=lambda s: (len(s.parts), -s.support.bits, s.parts),
-        )
-        chosen: list[Sum] = []
-        for each in ranked:
-            own = set(each.parts)
-            if any(own & set(other.parts) for other in chosen):
-                continue
-            if not _is_one_line_alone(each, block):
-                chosen.append(each)
-        kept += sorted(chosen, key=lambda s: s.parts)
-    rounded = [e for e in unique.values() if e.is_rounded and not _is_one_line_alone(e, block)]
-    kept += with_rivals(rounded, measure, len(block.low))
-    return sorted(_disjoint(kept), key=lambda s: (s.total, s.parts))
-
-
-def _disjoint(sums: Sequence[Sum]) -> list[Sum]:
-    """Return the sums without those that count a line beside its own parts, by better evidence."""
-    inside: dict[tuple[int, int], float] = {}
-    within: dict[int, list[Sum]] = {}
-    for each in sums:
-        for part in each.parts:
-            key = each.total, part
-            inside[key] = max(inside.get(key, 0.0), each.support.bits)
-            within.setdefault(part, []).append(each)
-
-    def is_beside_its_parts(each: Sum) -> bool:
-        return any(
-            other.support.bits > each.support.bits and not {*each.parts}.isdisjoint(other.parts)
-            for other in within.get(each.total, [])
-        )
-
-    return [
-        each
-        for each in sums
-        if not is_beside_its_parts(each)
-        and not any(
-            inside.get((one, other), 0.0) >= each.support.bits
-            for one in each.parts
-            for other in each.parts
-        )
-    ]
-
-
-def _is_outweighed(each: Sum, sums: Sequence[Sum]) -> bool:
-    """Test whether a run that overlaps it has more than twice its evidence."""
-    own = set(each.parts)
-    return any(
-        other.support.bits > 2 * each.support.bits and own & set(other.parts) for other in sums
-    )
-
-
-def _is_one_line_alone(each: Sum, block: Intervals) -> bool:
-    """Test whether one of the parts is the total wherever it is known, and all others nothing."""
-    total = block.low[each.total]
-    known = block.known[each.total]
-    for part in each.parts:
-        both = known & block.known[part]
-        if both.any() and (block.low[part] == total)[both].all():
-            rest = [other for other in each.parts if other != part]
-            if not (block.low[rest] > 0).any():
-                return True
-    return False

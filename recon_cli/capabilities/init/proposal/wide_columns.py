@@ -30,7 +30,7 @@ from recon_cli.capabilities.init.proposal.row_totals import ask_groups_beside
 from recon_cli.capabilities.init.proposal.said_sums import open_sums
 from recon_cli.capabilities.init.proposal.slips import Slip, slips
 from recon_cli.capabilities.init.proposal.subsets import subset_sums
-from recon_cli.capabilities.init.proposal.sums import support_of
+from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.capabilities.init.proposal.table_numbers import columns_of, intervals_of
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.choices import Choices, column_names, columns_named
