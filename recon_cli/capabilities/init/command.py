@@ -364,7 +364,7 @@ def _write_page(path: Path, page: bytes) -> None:
 
 
 def _names(names: Mapping[str, str]) -> str:
-    """Geoid and name as CSV."""
+    """Format geoids and names as CSV."""
     table = pl.DataFrame({"geoid": list(names), "name": list(names.values())}).sort("geoid")
     return csv_bytes(table).decode()
 

@@ -96,7 +96,7 @@ class Declared:
 
     @property
     def below(self) -> int:
-        """The greatest threshold that is said; 0 where none is."""
+        """Return the greatest declared threshold; 0 if there is none."""
         return max((rule.below or 0 for rule in self.rules.values()), default=0)
 
     def rounded_to(self, base: int) -> Rounded:

@@ -256,7 +256,7 @@ def _section(name: str, chosen: Values, *, asked: bool) -> Iterator[str]:
 def _keys(
     model: type[BaseModel], chosen: Values, indent: str, *, asked: bool = True
 ) -> Iterator[str]:
-    """Every key of a model: what it is, what it may be, and its value."""
+    """Describe every key of a model: its meaning, its valid values, and its value."""
     documented = descriptions(model)
     for name, field in model.model_fields.items():
         about = documented.get(name, "")
@@ -269,7 +269,7 @@ def _keys(
 
 
 def descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """Key → what its model says of it, as text."""
+    """Map each key to its description in the model."""
     return {key: _plain(said) for key, said in meanings_of(model).items()}
 
 
@@ -278,7 +278,7 @@ def _plain(text: str) -> str:
 
 
 def _allowed(field: FieldInfo, about: str) -> str:
-    """Valid values as far as the type tells them and ``about`` does not."""
+    """Return the valid values that the type tells and ``about`` does not."""
     for kind, limits in _kinds(field.annotation, field.metadata):
         if get_origin(kind) is Literal:
             words = [str(value) for value in get_args(kind)]
@@ -350,7 +350,7 @@ def _comment(text: str, indent: str = "") -> list[str]:
 
 
 def _work(found: RecognisedFiles, target: Path) -> str:
-    """``al2010`` for one state, the release's name for several; a config's own name if it has one.
+    """Return a run's name: ``al2010`` for one state, else the config's or the release's.
 
     Two configs of one file share no folder so.
     """
@@ -362,7 +362,7 @@ def _work(found: RecognisedFiles, target: Path) -> str:
 
 
 def _relative(path: Path, target: Path) -> str:
-    """``path`` from the config's folder; from the root where there is no way between them."""
+    """Return ``path`` relative to the config's folder, or from the root if there is no way."""
     try:
         return Path(os.path.relpath(path.absolute(), target.parent.resolve())).as_posix()
     except ValueError:  # another drive

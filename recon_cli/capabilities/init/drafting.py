@@ -364,7 +364,7 @@ def _sums_alike(part: Part) -> list[str]:
 
 
 def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:
-    """Header of each column of percentages → what it is the share of, the same in all tables."""
+    """Map headers of percentages to what they are shares of, if all tables agree."""
     found: dict[str, dict[str, object]] = {}
     differ: set[str] = set()
     for part in parts:

@@ -139,7 +139,7 @@ def _wholes(
 
 
 def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:
-    """Keys of a feature's values: ages as such, other words in Latin letters, each once."""
+    """Return distinct keys of a feature's values: ages as such, other words in Latin letters."""
     keys: list[str] = []
     spans = [interval(label) for label in feature.labels]
     told = [each for each in spans if each is not None]

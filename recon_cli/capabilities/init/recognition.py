@@ -116,7 +116,7 @@ def _legacy(files: tuple[Path, ...], candidates: dict[str, Release]) -> Recognis
 
 
 def _state(file: Path, schema: Release) -> str:
-    """``Alabama: 4,779,736 people``."""
+    """Describe a state's file, as in ``Alabama: 4,779,736 people``."""
     brief = summarise(file, legacy_layout(schema))
     name = brief.name
     if not name:
@@ -152,7 +152,7 @@ def _tables(
     *,
     named: bool,
 ) -> RecognisedFiles:
-    """Files of another format: of a release that has their cells, or of one drafted from them."""
+    """Fit files of another format to a release that has their cells, or to a drafted one."""
     opened = open_table_files(paths, said, choices)
     if choices.place_per_sheet:
         parts = [part_of(file) for file in opened.files if file.table is not None]
@@ -297,7 +297,7 @@ def _packaged_codes() -> frozenset[str]:
 
 
 def _placed(files: Sequence[TableFile], schema: Release) -> tuple[TableFile, ...]:
-    """Files with geoids in place of names, where a release has the levels that these are of."""
+    """Return files with geoids in place of names, if a release has the levels of these."""
     lengths = {level.digits for level in schema.geography.levels}
     if lengths & {length for file in files for length in file.survey.lengths()}:
         return tuple(files)

@@ -95,7 +95,7 @@ class Survey:
 
 
 def rounding_base(surveys: Sequence[Survey]) -> int | None:
-    """The base that counts look rounded to: all are multiples of it, too many for chance."""
+    """Return the base that counts look rounded to: all are multiples of it, too many for chance."""
     divisor = math.gcd(*(each.divisor for each in surveys))
     return _unless_by_chance(divisor, sum(each.positive for each in surveys))
 

@@ -76,7 +76,7 @@ class TableFile:
 
     @property
     def name(self) -> str:
-        """Its own name, without folders."""
+        """Return its own name, without folders."""
         return self.document.name
 
 
@@ -319,7 +319,7 @@ def _with_noted_zeros(
 def _sheet_tables(
     path: Path, document: Document, choices: Choices, notes: Sequence[str]
 ) -> tuple[list[TableFile], Proposal]:
-    """The tables of a sheet that is read by its numbers, and the sheet with all that is asked."""
+    """Return the tables of a sheet that is read by its numbers, and all that is asked of it."""
     sheet = sheet_as_said(document, choices)
     found: list[TableFile] = []
     reading = _with_noted_zeros(propose(sheet, choices), sheet, choices, notes)

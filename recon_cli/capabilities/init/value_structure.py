@@ -70,7 +70,7 @@ def _said_of_values(table: ProposedTable, at: int, place: Mapping[str, int]) -> 
 
 
 def _with_total(structure: Structure, values: Sequence[str]) -> Structure:
-    """With everybody for a value that its word says is the total, where no sum shows it.
+    """Let a value that is called a total count everybody, where no sum shows it.
 
     Then there may be others who have none of the values.
     """
@@ -86,7 +86,7 @@ def _with_total(structure: Structure, values: Sequence[str]) -> Structure:
 
 
 def _named(structure: Structure, header: str) -> Structure:
-    """With the header of a dimension as the name of its feature."""
+    """Name the feature of a dimension after its header."""
     features = tuple(
         each if i or not header else replace(each, name=header)
         for i, each in enumerate(structure.features)

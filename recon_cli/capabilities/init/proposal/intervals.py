@@ -38,7 +38,7 @@ class Intervals:
         return Intervals(self.low.T, self.high.T, self.known.T, self.present.T, self.unit.T)
 
     def take(self, lines: NDArray[np.intp], positions: NDArray[np.intp]) -> Intervals:
-        """Part of the block.
+        """Return a part of the block.
 
         Args:
             lines: Numbers of the lines.

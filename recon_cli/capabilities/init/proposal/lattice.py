@@ -174,7 +174,7 @@ class _Builder:
 
 
 def _independent(sums: Sequence[Relation]) -> list[Relation]:
-    """The sums without those that follow from others: a total over the parts of its parts."""
+    """Return sums without those that others imply: of a total over the parts of its parts."""
     parts: dict[int, list[frozenset[int]]] = {}
     for each in sums:
         parts.setdefault(each.line, []).append(frozenset(each.of))

@@ -15,7 +15,7 @@ from recon_cli.capabilities.init.proposal.rivals import with_rivals
 def settled(
     found: Sequence[Sum], block: Intervals, measure: Callable[[int, tuple[int, ...]], Support]
 ) -> list[Sum]:
-    """One of each, without those that a part of them shows as often.
+    """Return each sum once, without those that some of its parts show as often.
 
     Of two runs for one total that overlap one stays.
     """

@@ -94,7 +94,7 @@ def _bases(block: Intervals, share: Share, counts: Iterable[int], slack: int) ->
 
 
 def _tells_apart(block: Intervals, part: int, one: int, other: int) -> bool:
-    """Whether two bases differ, or one is not printed, in a row where the part is not printed."""
+    """Test whether two bases differ, or one lacks, in a row where the part is not printed."""
     rows = ~block.known[part]
     differ = block.known[one] != block.known[other]
     differ |= block.known[one] & block.known[other] & (block.low[one] != block.low[other])

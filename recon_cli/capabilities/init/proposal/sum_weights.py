@@ -88,7 +88,7 @@ class SumWeights:
 
     @cached_property
     def bits(self) -> FloatArray:
-        """(lines × positions) How many bits each number has, in steps of its unit."""
+        """Return the bits of each number in steps of its unit, (lines × positions)."""
         bits: FloatArray = np.log2(1 + np.abs(self.block.low) / self.block.unit)
         return bits
 
@@ -134,7 +134,7 @@ class SumWeights:
 
 
 def support_of(block: Intervals, units: FloatArray) -> Support:
-    """How far the positions of a block bear out that its first line is the sum of all others.
+    """Measure how far a block bears out that its first line is the sum of all others.
 
     Nothing else is tried beside it.
 

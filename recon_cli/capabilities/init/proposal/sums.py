@@ -92,7 +92,7 @@ class _Search:
     # --- totals beside their parts ----------------------------------------------------------
 
     def beside(self, lines: Sequence[int], step: int = 1) -> list[Sum]:
-        """Totals before or behind their parts, among ``lines``; totals among these are skipped."""
+        """Find totals before or behind their parts among ``lines``, skipping totals among these."""
         found: dict[int, tuple[Sum, int]] = {}
         for order in (list(lines), list(lines)[::-1]):
             position = {line: i for i, line in enumerate(order)}
@@ -292,7 +292,7 @@ class _Search:
         return found
 
     def _possible_totals(self, step: int) -> NDArray[np.intp]:
-        """Lines that are no less than the first two lines at ``step`` before or behind them."""
+        """Return lines that are no less than the first two lines at ``step`` before or behind."""
         possible = np.zeros(self.count, dtype=bool)
         span = self.count - 2 * step
         if span <= 0:
@@ -304,7 +304,7 @@ class _Search:
 
     @cached_property
     def _most_of_two(self) -> FloatArray:
-        """(lines × positions) What two parts of a line are together at most."""
+        """Return what two parts of a line add up to at most, (lines × positions)."""
         return self.block.high + self.weights.tolerance(2) + self.weights.slack
 
     def _no_more(
@@ -323,7 +323,7 @@ class _Search:
     # --- totals elsewhere -------------------------------------------------------------------
 
     def elsewhere(self, beside: Iterable[Sum]) -> list[Sum]:
-        """Totals anywhere, of lines side by side; parts of a total beside them are skipped."""
+        """Find totals anywhere of lines side by side, skipping parts of a total beside these."""
         inner = {part for each in beside for part in each.parts if each.support.is_strong}
         outer = np.array([line for line in range(self.count) if line not in inner], dtype=np.intp)
         lists = [np.arange(self.count, dtype=np.intp)]
@@ -336,7 +336,7 @@ class _Search:
         return found
 
     def _runs(self, lines: NDArray[np.intp]) -> Iterator[Sum]:
-        """Sums of lines side by side in ``lines``, by the ends that every position allows."""
+        """Yield sums of lines side by side in ``lines``, by the ends that every position allows."""
         block, size = self.block, len(lines)
         low = np.concatenate([np.zeros((1, self.width)), block.low[lines].cumsum(axis=0)])
         endless = np.isinf(block.high[lines])
@@ -392,7 +392,7 @@ class _Search:
                 yield best
 
     def _may_tell(self) -> BoolArray:
-        """Totals of which a sum would be told from chance, if all their numbers showed it."""
+        """Test for each line whether its sum would be told from chance if all numbers showed it."""
         block = self.block
         bits = self.weights.bits - self.weights.surprise(np.zeros(self.width), 3, block.unit)
         most = np.where(block.known, np.maximum(bits, 0.0), 0.0).sum(axis=1)
@@ -407,7 +407,7 @@ class _Search:
         return ordered
 
     def _tried_beside(self, step: int) -> float:
-        """How many totals are tried before and behind their parts, at one distance or at all."""
+        """Return in bits how many totals are tried beside their parts, at one distance or all."""
         return math.log2(
             2 * self.count * (1 if step == 1 else max(min(self.count // 2, _MOST_STEPS), 1))
         )

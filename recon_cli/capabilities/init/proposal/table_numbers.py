@@ -45,7 +45,7 @@ class TableNumbers:
         self.numbers[np.isin(self.numbers, list(self.codes))] = np.nan
 
     def _negative_codes(self) -> frozenset[float]:
-        """Negative numbers that stand for what is withheld: few, in columns of counts."""
+        """Return negative numbers that stand for withheld counts: few, in columns of counts."""
         decimals = self.grid.decimals[self.at]
         whole = ~((decimals > 0).any(axis=0))
         found = np.unique(self.numbers[:, whole][self.numbers[:, whole] < 0])

@@ -354,7 +354,7 @@ class TableProposer(TableReader):
     # --- long -------------------------------------------------------------------------------
 
     def _of_rows(self, region: Region) -> Relations:
-        """Relations among the columns of a long table; its rows are looked at by dimension."""
+        """Find relations among the columns of a long table; rows are looked at by dimension."""
         found = Relations.of(self.grid, region, with_rows=False)
         return replace(found, rows=dict.fromkeys(found.rows, Kind.COUNT))
 
@@ -373,7 +373,7 @@ class TableProposer(TableReader):
     def _long_counts(
         self, columns: WideColumns, relations: Relations, values: Sequence[ValueSum]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The column of counts: the one whose numbers add up; two of them are asked about."""
+        """Return the column of counts, whose numbers add up; ask if there are two."""
         whole = [
             at
             for at, kind in relations.columns.items()
