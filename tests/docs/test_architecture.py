@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -103,6 +105,11 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def loaded_at_once(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements that run when a module is imported: none of functions or type checking."""
     for node in body:
@@ -141,7 +148,7 @@ def test_nothing_is_imported_from_above(layer: str) -> None:
         (module, name)
         for module, path in MODULES.items()
         if layers.get(".".join(module.split(".")[1:2])) == layer
-        for name in imported(ast.walk(ast.parse(path.read_text()))) - OF_PROGRESS
+        for name in imported(ast.walk(tree_of(path))) - OF_PROGRESS
         if height[name.split(".")[1]] > LAYERS.index(layer)
     ]
     assert above == []
@@ -152,9 +159,10 @@ def capability_of(name: str) -> str:
     return name.split(".")[2] if name.startswith(f"{CAPABILITIES}.") else ""
 
 
+@cache
 def named(path: Path) -> set[str]:
     """What a module imports, at once or when it is needed."""
-    return imported(ast.walk(ast.parse(path.read_text())))
+    return imported(ast.walk(tree_of(path)))
 
 
 def test_the_kernel_imports_no_capability() -> None:
@@ -167,6 +175,7 @@ def test_the_kernel_imports_no_capability() -> None:
     assert {module: known for module, known in kernel.items() if known} == {}
 
 
+@cache
 def needs() -> dict[str, set[str]]:
     """Capability → those that it names."""
     found: dict[str, set[str]] = {}
@@ -203,7 +212,7 @@ def test_no_module_and_no_folder_imports_in_a_circle() -> None:
     depends: dict[str, set[str]] = {}
     folders: dict[str, set[str]] = {}
     for module, path in MODULES.items():
-        names = imported(loaded_at_once(ast.parse(path.read_text()).body))
+        names = imported(loaded_at_once(tree_of(path).body))
         depends[module] = {module_of(name) for name in names} - {module}
         if "." in module:
             part = module.split(".")[1]
@@ -220,7 +229,7 @@ def test_inside_functions_the_package_is_imported_undisturbed() -> None:
     disturbed = [
         (module, name)
         for module, path in MODULES.items()
-        for function in ast.walk(ast.parse(path.read_text()))
+        for function in ast.walk(tree_of(path))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for name in imported(outside_of_undisturbed(function.body))
     ]
@@ -263,7 +272,7 @@ def defined(node: ast.stmt) -> list[str]:
 
 def test_every_private_name_of_a_module_is_used_there() -> None:
     for path in MODULES.values():
-        text = path.read_text()
-        private = {n for node in ast.parse(text).body for n in defined(node) if n[0] == "_" != n[1]}
-        once = {name for name in private if len(re.findall(rf"\b{name}\b", text)) == 1}
+        times = Counter(re.findall(r"\w+", path.read_text()))
+        private = {n for node in tree_of(path).body for n in defined(node) if n[0] == "_" != n[1]}
+        once = {name for name in private if times[name] == 1}
         assert once == set(), path
