@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from recon_cli.capabilities.init.proposal.evidence import (
-    Sum,
-    Support,
-)
+from recon_cli.capabilities.init.proposal.evidence import Sum, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.rivals import with_rivals
 

@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
-from recon_cli.capabilities.init.proposal.evidence import (
-    MARGIN_BITS,
-    Support,
-)
+from recon_cli.capabilities.init.proposal.evidence import MARGIN_BITS, Support
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 
 #: Relative error of sums of printed decimals in binary.
