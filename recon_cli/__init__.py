@@ -1,8 +1,8 @@
 """Audit published statistics: from published tables to the person records they imply.
 
-`import recon_cli as recon` gives what the commands do, frames in and frames out; no files, no work
-folder. Counts are tidy: ``geoid, table, cell, count``, one row per published cell. Records have one
-row per person: the geoid column of the release's finest level, and a column for each feature.
+`import recon_cli as recon` offers the commands as functions from frames to frames, without files or
+a work folder. Counts are tidy: ``geoid, table, cell, count``, one row per published cell. Records
+have one row per person: the geoid column of the release's finest level, and a column per feature.
 
 A clinic publishes tables of its four patients; what do they reveal?
 

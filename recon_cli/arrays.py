@@ -8,7 +8,7 @@ IntArray = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
-#: Levels of features, by atom; see `recon_cli.model.grain.enumerate_domain`.
+#: Indices of atoms; see `recon_cli.model.grain.enumerate_domain`.
 AtomArray = npt.NDArray[np.int16]
 #: Words of 64 bits each.
 WordArray = npt.NDArray[np.uint64]

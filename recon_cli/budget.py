@@ -23,7 +23,7 @@ def exact(text: str) -> Fraction:
     """Evaluate a product and quotient of decimals, from left to right, without rounding.
 
     Raises:
-        ValueError: It is something else, or divides by 0.
+        ValueError: The text is something else, or divides by 0.
 
     >>> exact("2.56*165/4099")
     Fraction(2112, 20495)

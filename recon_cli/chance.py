@@ -40,7 +40,7 @@ class KeyedChance:
         """Use a key, which must stay secret as long as the protection is to hold.
 
         Raises:
-            ValueError: It has not `KEY_BYTES` bytes.
+            ValueError: The key does not have `KEY_BYTES` bytes.
         """
         if len(key) != KEY_BYTES:
             raise ValueError(f"a key of {KEY_BYTES} bytes is expected, found {len(key)}")
@@ -120,7 +120,7 @@ def choose(
 
     Args:
         words: (n,).
-        ends: P(index ≤ 0), P(index ≤ 1), …, rising, without the last, which is one.
+        ends: P(index ≤ 0), P(index ≤ 1), …, sorted, without the last, which is one.
         further: Yields further words without end for the word at a position.
     """
     scaled = [end * 2**WORD for end in ends]

@@ -14,13 +14,13 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.plurals import counted
 from recon_cli.schema import Cell, Release, Table
 
-#: The file beside published tables that says by which law each count was published.
+#: The file beside published tables with the law of each count.
 PROTECTION: Final = "protection.yaml"
-#: The list of all units beside them; not ``.csv``, or it would be taken for counts.
+#: The list of all units beside tables; not ``.csv``, or it would be taken for counts.
 UNIT_LIST: Final = "geounits.txt"
-#: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
+#: Pads the geoid of a unit that stands for unlisted ones; no other geoid has it.
 UNLISTED: Final = "_"
-#: Columns that are named before the others are only counted.
+#: Most columns that are named; more are only counted.
 _NAMED: Final = 5
 
 
@@ -30,10 +30,10 @@ class CoveragePattern:
 
     Attributes:
         level: The level of the geounits that share the pattern.
-        cells: Table name → numbers of its published cells, rising. A table that is not named is
+        cells: Table name → numbers of its published cells, sorted. A table that is not named is
             not published.
-        is_listed: False for the unit that stands for all that are not listed, in a coarse geounit
-            whose units may be incomplete (see `recon_cli.sources.listing`).
+        is_listed: False for a unit that stands for all unlisted units of a coarse geounit whose
+            units may be incomplete (see `recon_cli.sources.listing`).
     """
 
     level: str
@@ -70,7 +70,7 @@ class CoveragePattern:
         """Refuse tables or cells that ``release`` does not publish for the level.
 
         Raises:
-            SourceError: Names the table or cell.
+            SourceError: A table or cell is refused; the message names it.
         """
         for name, numbers in self.cells.items():
             table = release.table_by_name.get(name)
@@ -91,9 +91,9 @@ class LeftOut:
 
     Attributes:
         sheet: The file or sheet that they stand in.
-        column: Header of their column, or of the one by which their rows are not chosen; empty
-            for a whole sheet.
-        reason: Why they give nothing away, as the officer says it; empty where nobody did.
+        column: Header of their column, or of the column that excludes their rows; empty for a
+            whole sheet.
+        reason: The officer's reason why they give nothing away; empty without one.
     """
 
     sheet: str
@@ -137,7 +137,7 @@ class Selection:
     """The tables to use, with their cells.
 
     Attributes:
-        unpublished: Names of those that a selection by level would have had too.
+        unpublished: Names of tables that a selection by level includes, but are not published.
     """
 
     tables: tuple[Table, ...]

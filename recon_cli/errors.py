@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 
-#: Characters that a message repeats of a value.
+#: Most characters of a value that a message repeats.
 _REPEATED = 120
 #: A value in the quotes of `repr` (an apostrophe follows a letter), or a word that is longer than a
 #: file's name can be.
@@ -86,7 +86,7 @@ class UnknownValueError(SourceError):
     """Records have a value that the schema does not know; the message does not repeat it.
 
     Attributes:
-        values: Some of them, to look for; they are nobody's business.
+        values: Some of the values, to search for; they must not be shown.
     """
 
     def __init__(self, message: str, column: str = "", values: tuple[str, ...] = ()) -> None:
@@ -108,8 +108,8 @@ class ContradictionError(ReconError):
     """No non-negative integer records have the published counts.
 
     Attributes:
-        region: One that has none; empty where that is not said.
-        page: Why, as Markdown, where no text for the checker says it; else empty.
+        region: A region without such records; empty where it is not known.
+        page: Explanation as Markdown, where there is no proof for the checker; else empty.
     """
 
     exit_code = 6

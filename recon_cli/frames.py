@@ -10,8 +10,8 @@ import polars as pl
 from recon_cli.coverage import UNLISTED
 from recon_cli.schema import Level
 
-#: What polars raises on a file that is damaged or lacks a column. A panic is one of its own
-#: assertions: its reader of Parquet takes many damaged bytes for right until then.
+#: Exceptions of polars for a file that is damaged or lacks a column. A panic is a failed assertion
+#: in polars, whose Parquet reader does not notice many damaged bytes before.
 UNREADABLE: Final = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 #: ``tables/``: one row per non-zero published count; ``cell`` is 1-based, as published.
@@ -27,28 +27,28 @@ STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), 
 #: of a statistic, which is null where the row is a count.
 PRINTED: Final = pl.Schema([*STATEMENTS.items(), ("text", pl.String)])
 
-#: A row a printed statistic.
+#: One row per printed statistic.
 STATISTICS: Final = pl.Schema(
     {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "text": pl.String}
 )
 
-#: Withheld counts that something printed beside them narrows: what their law alone admits, to
-#: `OPEN` where there is no end.
+#: Withheld counts that a number printed beside them narrows, with their intervals by the law alone,
+#: up to `OPEN` if unbounded.
 NARROWED: Final = pl.Schema(
     {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "least": pl.Int64, "most": pl.Int64}
 )
 
-#: Of rows of `STATEMENTS`: the count is published as it is. Where a law leaves one count alone, a
-#: flag or another number may still stand for it.
+#: Test of rows of `STATEMENTS`: the true count itself is published. Where a law allows a single
+#: count, a flag or another number may still stand for it.
 IS_AS_PUBLISHED: Final = (
     (pl.col("low") == pl.col("high"))
     & (pl.col("law").is_null() | (pl.col("count") == pl.col("low")))
 ).fill_null(value=False)
 
-#: Upper end of an interval that has none.
+#: Upper end of an unbounded interval.
 OPEN: Final = 2**31 - 1
 
-#: What a source says of a geounit; ``pattern`` is an index into the coverage.
+#: The geounits of a source; ``pattern`` is an index into the coverage.
 GEOUNITS = pl.Schema({"geoid": pl.String, "level": pl.String, "pattern": pl.Int16})
 
 

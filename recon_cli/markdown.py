@@ -13,8 +13,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], text_co
         header: Column names.
         rows: Cells, as many as columns.
         text_columns: Number of columns, from the left, that hold words; the others are numbers,
-            which
-            are aligned at the right.
+            which are aligned at the right.
 
     >>> print(markdown_table(["table", "cells"], [["P1|P2", "49"]], 1), end="")
     | table | cells |

@@ -21,11 +21,11 @@ class ProtectionMethod:
     Attributes:
         name: Name of its command, its config section and its modules.
         publishes: Folders that the readers of the publication get.
-        folders: Those of the work folder that are made to be given away; counts, or records of
+        folders: Folders of the work folder that are made to be given away; counts, or records of
             persons, are in the first.
         purpose: One sentence for the help of its command.
         kept: Folders of its private folder, beside the accuracy of the counts.
-        uses_statistics: As of `recon_cli.stage.Stage`.
+        uses_statistics: As in `recon_cli.stage.Stage`.
         reads: Folders of the work folder that it reads, where its section names no others.
     """
 

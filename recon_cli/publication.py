@@ -44,7 +44,7 @@ def with_population(
 ) -> pl.DataFrame:
     """Add ``population`` to the batch's geounits.
 
-    It is null if no published cell counts everybody, or the first that does proves no number.
+    It is null if no published cell counts everybody, or the first such cell proves no number.
     """
     known = pl.col("count")
     if "low" in batch.counts.columns:
@@ -93,7 +93,7 @@ class Publication(ShownBySize):
         coverage: Patterns of the geounits.
         protection: Law of each count.
         statistics: Columns of `STATISTICS`: what is printed beside the counts.
-        narrowed: Columns of `NARROWED`: counts whose interval is not what their law admits.
+        narrowed: Columns of `NARROWED`: counts whose interval is narrower than by their law.
     """
 
     geounits: pl.DataFrame
@@ -146,7 +146,7 @@ def require_no_statistics(published: Publication) -> None:
     """Refuse printed statistics, for work that does not use them.
 
     Raises:
-        SourceError: There are some.
+        SourceError: There are printed statistics.
     """
     names = published.statistics["table"].unique().sort().to_list()
     if names:

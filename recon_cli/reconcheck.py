@@ -71,9 +71,9 @@ def ratio(text):
 
 
 def ends(text, ties, decimals=None):
-    """Return the least and greatest number that print so, and if they are excluded themselves.
+    """Return the least and greatest number that print as a text, and whether each is excluded.
 
-    Halves of the last place around the digits M: which belong to it depends on the rule of ties.
+    Both lie half of the last place from the digits; the rule of ties decides which is excluded.
     """
     before, _, after = text.removeprefix("-").removeprefix("+").replace(",", ".").partition(".")
     places = len(after) if decimals is None else whole(decimals, len(after))
@@ -105,10 +105,10 @@ def both(masks, others):
 
 
 class Statistic:
-    """Hold what a table prints of the people of each of its cells.
+    """Hold the statistic that a table prints for the people of each of its cells.
 
-    A share is DETAIL times those in some masks for each in others. Else it is of the values of a
-    feature, and DETAIL is the definition of a median, or the order of a quantile.
+    A share is DETAIL times the people in some masks, over those in others. Other kinds summarise
+    values of a feature; DETAIL is the definition of a median, or the order of a quantile.
     """
 
     def __init__(self, tables, kind, detail, *words):
@@ -132,7 +132,7 @@ class Statistic:
     def meaning(self, masks, said):
         """Return sums of counts with weights, and rows: weights of these sums, and their least.
 
-        All people who print what is said, ends or None where nobody is counted, fulfil the rows.
+        All people who print what is said (ends; None for nobody) fulfil the rows.
         """
         base = both(masks, self.base)
         everybody = [(1, base)]
@@ -158,7 +158,7 @@ class Statistic:
         return reduce(or_, (bits for value, bits in self.having.items() if test(value)), 0)
 
     def places(self, said):
-        """Return sets of values, and rows over those who have one of each, and, last, over all."""
+        """Return sets of values, and rows over the people with a value in each, then over all."""
         low, high, above, below = said
         if self.kind in ("minimum", "maximum"):
             beyond = low.__gt__ if self.kind == "minimum" else low.__lt__
@@ -187,14 +187,14 @@ class Statistic:
 
     @lru_cache(10_000)
     def pairs(self, said):
-        """List the pairs of middle values whose median prints so."""
+        """List the pairs of middle values whose median prints as is said."""
         values = self.having
         others = values if self.detail == "middle" else ()
         found = ((a, b) for a in values for b in others or [a] if a <= b)
         return [(a, b) for a, b in found if within((a + b) / 2, said)]
 
     def numbers(self, masks, records):
-        """List what the statistic of records may be; nothing where nobody is counted."""
+        """List the possible values of the statistic of records; none where nobody is counted."""
         base, people = both(masks, self.base), {}
         for often, values in records:
             if often and holds((base,), values):
@@ -224,7 +224,7 @@ class Statistic:
 
 
 def quotient(times, first, said):
-    """Return rows of a multiple of sum 0 for each of sum 1, and a first number, being as said."""
+    """Return rows by which first + times * (sum 0) / (sum 1) is within what is said."""
     low, high, above, below = said
     rows = [({1: 1}, 1)]
     for sign, end, is_open in ((1, low, above), (-1, high, below)):
@@ -450,7 +450,7 @@ class Scope:
         return found
 
     def statistic(self, place, cell, at, is_row):
-        """Return a row of a printed text over sums, or of one of these over kinds, and bounds."""
+        """Return a printed text's row over sums, or a sum's row over kinds, and its bounds."""
         sums, rows = self.tables.meaning(place, cell)
         if is_row:
             weights, least = rows[at]
@@ -582,7 +582,7 @@ class Proof:
         raise Refused(f"not understood: {words[0][:40]}")
 
     def side(self, is_less, bound, what):
-        """Return the row of a count being at most a bound, or more; and if no unit is outside."""
+        """Return the row by which a count is at most a bound, or more; and if it is in scope."""
         if "@" in what[-1]:
             row, is_whole = {self.scope.sum(*self.sum_of(*what)): 1}, True
         else:

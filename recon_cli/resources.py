@@ -16,13 +16,13 @@ from recon_cli.errors import MemoryShortage, ReconError, StageError
 
 #: Bytes below its cap at which a process may have been refused more, whatever the error says.
 _NEAR: Final = 64 << 20
-#: Below such a cap polars and OpenBLAS, with two threads, end the process while they are loaded, in
-#: words of their own; measured, and more threads need more.
+#: Least cap, in bytes, under which polars and OpenBLAS, with two threads, can be loaded without
+#: ending the process; measured. More threads need more.
 _LEAST: Final = 1_000 << 20
-#: Seconds that a figure of memory stays good for: looking costs a file a process.
+#: Seconds for which a figure of memory is reused: each one reads a file per process.
 _FRESH: Final = 1.0
-#: New containers that a search for garbage waits for. Python's own 700 take a tenth of a short run:
-#: what start-up makes (modules, schemas, plans) stays, and every search walks through it.
+#: New containers before garbage is collected. Python's own 700 take a tenth of a short run:
+#: modules, schemas and plans from start-up stay, and every collection walks through them.
 _NEW_CONTAINERS: Final = 100_000
 #: Error numbers of the system for a full disk or device.
 _DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -121,7 +121,7 @@ def require_room() -> None:
     """Raise an error if the process lacks the memory to load the libraries.
 
     Raises:
-        MemoryShortage: It is capped below.
+        MemoryShortage: The process's memory is capped too low.
     """
     cap = _cap()
     if cap is not None and cap < _LEAST:

@@ -13,7 +13,7 @@ from typing import Final
 
 import polars as pl
 
-#: The first character of what a spreadsheet may calculate.
+#: The first character of text that a spreadsheet may calculate.
 _FORMULA: Final = r"^([=+\-@\t\r])"
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 #: Folder of a work folder that is never given away.
 PRIVATE: Final = "private"
-#: What a stage reads that reads whatever other stages have published, and so comes last.
+#: Input of a stage that reads all folders that other stages have published, and so comes last.
 EVERYTHING: Final = "."
 
 
@@ -23,18 +23,18 @@ class Stage:
         name: The words of its command, after ``recon``.
         folders: Folders of the work folder that it publishes together.
         reads: Folders of the work folder that it reads, where they are there; or `EVERYTHING`.
-        section: The config section that asks for it; what the section's own files are, it says
-            itself (`recon_cli.config.model.Section.inputs`).
+        section: The config section that requests it, and lists its own files
+            (`recon_cli.config.model.Section.inputs`).
         package: The folder of its capability, as a dotted name: its module ``stage`` opens it
             (``open_stage``), and is imported only when it runs.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
         called: Its name in options such as ``--only``; default the last word of its command.
         purpose: One sentence for the help of its command; the docstring of its section's module
             says more, unless the capability has a module ``command``.
-        public: Those of its folders that are made to be given away, or to be shown: their manifests
-            say nothing of the records that they were made from.
-        uses_statistics: Whether it uses statistics that are printed beside counts. Others refuse
-            a release that has some: what was not looked at cannot reassure.
+        public: Folders that are made to be given away, or to be shown: their manifests contain
+            nothing about the records from which they were made.
+        uses_statistics: Whether it uses statistics that are printed beside counts. Other stages
+            refuse a release with statistics, since they cannot call unread numbers safe.
     """
 
     name: str

@@ -56,7 +56,7 @@ class YamlDocument:
 
     Attributes:
         data: Mappings, lists and scalars; None for an empty text.
-        root: Where they are in the text.
+        root: Their nodes, with positions in the text.
     """
 
     data: Any
@@ -152,9 +152,9 @@ class _Extent:
     """The size and depth of a text while it is read.
 
     Attributes:
-        values: So far, those of aliases among them.
-        levels: The deepest so far.
-        anchors: Anchor → values and levels of what it names; None while that is being read.
+        values: Number of values so far, with those of aliases.
+        levels: Deepest level so far.
+        anchors: Anchor → values and levels of its content; None while the content is being read.
     """
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ def read_text(path: Path) -> str:
     """Read a YAML file.
 
     Raises:
-        ConfigError: It cannot be read, is not UTF-8, or is larger than any config.
+        ConfigError: The file cannot be read, is not UTF-8, or is larger than any config.
     """
     try:
         if (size := path.stat().st_size) > _MOST_BYTES:

@@ -32,7 +32,7 @@ class Quarantine:
         excluded: Geounits that no solver is started on: units, or regions for parts that span
             several units.
         announce: Called with a geounit and its region before a solver is started on it.
-        is_over: No solver is started any more.
+        is_over: Whether no more solvers may be started.
     """
 
     split_regions: frozenset[str] = frozenset()

@@ -1,8 +1,8 @@
-"""Questions about all solutions: what they are asked about and what they answer.
+"""Questions about all solutions: their data, their answers and their checkpoints.
 
-A long question saves what it has decided to a checkpoint from time to time, and after a kill goes
-on from there. If the time is over or the user has stopped it, the last saved rows are the answer,
-and the rest is undecided.
+A long question saves its decisions to a checkpoint from time to time, and resumes from there after
+a kill. If the time is over or the user stops the question, the last saved rows are the answer, and
+the rest is undecided.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Checkpoint:
     """Stores partial results by name; this base class stores nothing.
 
     Attributes:
-        is_over: Whether nobody looks for more: what is not kept is undecided.
+        is_over: Whether the search has ended, so that everything not saved is undecided.
     """
 
     is_over: bool = False
@@ -44,7 +44,7 @@ class Checkpoint:
         """Save the rows of an unfinished part; they are made only if wanted."""
 
     def load(self, name: str) -> Arrays | None:
-        """Return the state of a search that was last saved under a name."""
+        """Return the state of a search as last saved under a name; None if never."""
 
     def save(self, name: str, state: Callable[[], Arrays]) -> None:
         """Save the state of a search; it is made only if wanted."""
@@ -77,7 +77,7 @@ class RegionData:
     Attributes:
         microdata: Their reconstructed records; None where a question starts from counts alone.
         missing: Geoids of the units that were not solved when the records were made.
-        partners: Published counts of other kinds of records there.
+        partners: Published counts of other kinds of records in these regions.
         checkpoint: Partial results of an earlier run, and the store for new ones.
     """
 
@@ -109,9 +109,9 @@ class ContradictionProof:
     """Proof that the counts of a region contradict each other: texts that the checker accepts.
 
     Attributes:
-        proof: That it contradicts itself, and by how much in total it has to change at least.
-        changed: The tables with such a change, and a proof that there are records with them; None
-            where no change as small was found.
+        proof: Proof of the contradiction, and of the least total change that removes it.
+        changed: The tables after a change that small, and a proof that some records have these
+            counts; None where no such change was found.
     """
 
     tables: str
@@ -143,7 +143,7 @@ class Question(ABC):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Return what a summary needs to know of the question; values that JSON can express."""
+        """Return facts about the question for a summary; JSON can express the values."""
         return {}
 
     def contradiction(self, published: Publication, region: str) -> ContradictionProof | None:  # noqa: ARG002

@@ -23,7 +23,7 @@ class Cluster(Section):
 
     Attributes:
         scheduler: Address of a running Dask scheduler, as in ``tcp://host:8786``.
-        processes: Or how many workers to start on this machine, for the time of a stage.
+        processes: Alternatively, number of workers to start on this machine for a stage.
         wait_seconds: Seconds to wait for a worker when there is none.
     """
 

@@ -30,10 +30,10 @@ def load_config(
 
     Args:
         path: The file. Default ``recon.yaml`` in the current folder if it is there; without a
-            file, ``settings`` must say everything.
-        settings: ``key.path=value``, each over what the file says.
-        work: Work folder, over what the file says.
-        workers: Number of processes, over the config's.
+            file, ``settings`` must have all required keys.
+        settings: ``key.path=value``; each overrides the file.
+        work: Work folder; overrides the file.
+        workers: Number of processes; overrides the file.
 
     Raises:
         ConfigError: The file cannot be read, is not YAML, or something in it or in ``settings``

@@ -25,7 +25,7 @@ from recon_cli.budget import as_written, exact
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release, load_release
 
-#: Greatest number of a key: floating point and JSON hold all whole ones up to it.
+#: Greatest number in a config: floating point and JSON hold all whole numbers up to it.
 MOST: Final = 2**53 - 1
 
 
@@ -161,7 +161,7 @@ class Section(ConfigModel):
     """Base of the sections of stages.
 
     Attributes:
-        example: The keys that it needs, as a flag.
+        example: Example of the keys that the section needs, as a flag.
     """
 
     example: ClassVar[str] = ""
@@ -205,7 +205,7 @@ def check_levels(names: Iterable[str] | None, release: Release, key: str = "leve
         key: Key of the section that names them, for messages.
 
     Raises:
-        ConfigError: One is unknown; the message begins with the key.
+        ConfigError: A level is unknown; the message begins with the key.
     """
     for name in names or ():
         if name not in release.geography.by_name:
@@ -222,10 +222,10 @@ class Top(ConfigModel):
     Attributes:
         release: Name of a packaged release, or path of a schema.
         work: The work folder.
-        seed: For every stage that has none of its own.
-        workers: Processes; default one per core.
-        memory: What all processes on this machine may use together, as ``4 GB``; fewer workers
-            run if it is little.
+        seed: Seed of every stage that has none of its own.
+        workers: Number of processes; default one per core.
+        memory: Memory that all processes on this machine may use together, as ``4 GB``; fewer
+            workers run if it is little.
     """
 
     release: Annotated[str, BeforeValidator(place_release)]
@@ -241,7 +241,7 @@ class RunConfig:
 
     Attributes:
         top: The keys beside the sections.
-        sections: Those that the file has.
+        sections: The sections that the file has.
         source: Name of the file in messages.
     """
 
@@ -259,7 +259,7 @@ class RunConfig:
         """Return the section of a type, with its defaults if the file has none.
 
         Raises:
-            ConfigError: The file has none, and it has keys without a default.
+            ConfigError: The file has none, and the section has keys without a default.
         """
         for found in self.sections.values():
             if isinstance(found, kind):

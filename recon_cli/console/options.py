@@ -127,7 +127,7 @@ class RunOptions:
         return Run(config, release, self.reporter_on_terminal(), force, shard)
 
     def reporter_on_terminal(self, place: str = "") -> Reporter:
-        """Return a reporter for the terminal; ``place`` tells which stage of how many it is."""
+        """Return a reporter for the terminal; ``place`` numbers the stage, as ``2/5``."""
         if self.verbosity < 0:
             return SilentReporter()
         return ConsoleReporter(partial(console, stderr=True), self.verbosity > 0, place)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Fact = tuple[str, str]
-#: Of the summary of a stage: a label with a value, a sentence, or what prints itself.
+#: A line of a stage's summary: a label with a value, a sentence, or a function that prints it.
 Line = Fact | str | Callable[[], None]
 
 #: Blanks before every column of a table.
 _GAP = 2
-#: Values have as many columns at least, in whatever terminal.
+#: Fewest columns for values, in whatever terminal.
 _NARROWEST = 20
 
 
@@ -117,7 +117,7 @@ def seconds(value: float, people: int = 0, noun: str = "people") -> str:
 
 
 def unlisted_facts(manifest: Manifest, units: str) -> list[Fact]:
-    """State how many units stand for unlisted ones, if any does."""
+    """State how many units stand for units that the files do not list, if there are any."""
     number = manifest.totals.get("unlisted", 0)
     stands = "unit stands" if number == 1 else "units stand"
     fact = f"{number:,} more {stands} for any {units.replace('_', ' ')} that the files do not list"
@@ -175,7 +175,7 @@ def fitted_table(
     """Lay out a table without cutting any cell; one fact a line if it would be too wide.
 
     Args:
-        columns: Its columns; those before the first number say what a row is about.
+        columns: The columns; those before the first number name a row.
         rows: Cells, as many as columns.
         width: Columns of the terminal.
     """
@@ -226,6 +226,6 @@ def _cell(value: object, *, is_share: bool) -> str:
 
 
 def unasked_facts(manifest: Manifest) -> list[Fact]:
-    """State the columns told apart by coarser tables, beyond the schema's ``histogram``."""
+    """State the columns that coarser tables distinguish, beyond the schema's ``histogram``."""
     named = ", ".join(manifest.notes["unasked"])
     return [("  not asked, though shown", named)] if named else []

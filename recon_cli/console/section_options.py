@@ -13,7 +13,7 @@ from recon_cli.config import SECTIONS
 from recon_cli.config.keys import Key, keys_of
 from recon_cli.console.options import OUTPUT_FILE, GivenPath, RunOptions
 
-#: Options that commands of runs have besides.
+#: Options that all commands of runs have.
 _TAKEN: Final = frozenset(
     {"config", "work", "set", "workers", "verbose", "quiet", "shard", "force"}
 )
@@ -58,8 +58,8 @@ class Words(click.ParamType[Any]):
 def section_options(section: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each key of a section that a command line can express.
 
-    The command is given the options of the run, with what was typed set in them. This is the first
-    of its decorators: it stands next to the function.
+    The command gets the options of the run, in which the typed keys are set. This decorator is
+    applied first, next to the function.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

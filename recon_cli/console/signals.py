@@ -13,9 +13,9 @@ from typing import NoReturn
 
 #: Key of the verbosity of a subcommand, for the error handler.
 VERBOSITY = "recon_cli.verbosity"
-#: Key of a mark that only programs read stderr, and have been told.
+#: Key of a mark that stderr carries events for programs, and no messages for people.
 MACHINE = "recon_cli.machine"
-#: 128 and the signal's number, as shells count.
+#: Exit codes: 128 plus the signal's number, as in shells.
 INTERRUPTED = 130
 TERMINATED = 143
 NO_READER = 141
@@ -56,7 +56,7 @@ def stoppable() -> Iterator[None]:
 def behind(error: BaseException) -> BaseException:
     """Return the stop that an error hides, or the error itself.
 
-    Where a stop is raised in Python that C code called, that code raises what it likes in its
+    If a stop is raised in Python that C code called, the C code may raise another error in its
     place: an ImportError of a module half loaded, a TypeError of a type that was being read.
     """
     if _raised and not isinstance(error, (KeyboardInterrupt, SystemExit)):

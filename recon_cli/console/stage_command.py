@@ -26,7 +26,7 @@ from recon_cli.stage import Stage, undisturbed
 
 Summary = Callable[[Run, StageOutcome], Iterable[Line]]
 
-#: Its summary is that of every protection.
+#: Package whose summary is that of every protection.
 PROTECT: Final = "recon_cli.capabilities.protect"
 
 

@@ -57,19 +57,18 @@ def run_items(
         function: A module-level function.
         prepare: Makes ``shared``, here and once, while workers start; each gets a copy of it.
             Not called when there are no items.
-        items: Any number of them, none included.
+        items: Any number of items, even none.
         workers: Processes; 1 means here. Default: the number of cores, but no more than the
             total weight divided by ``grain``, because a process takes a second to start. On a
             cluster: how many of its workers to use at a time; default all.
         grain: Weight that is worth a process of its own.
-        on_tick: Hears of progress, from this process. What an attempt reported before its worker
-            died is taken back (negative counts), so that the sums are exact.
-        on_done: Hears of each finished item, once: its name and what the attempt that finished
-            it cost.
-        on_death: Asked when a worker died with an item: the item to try again, by another worker,
-            or None to give up. Other items go on undisturbed. Work in this process has nobody
-            to ask.
-        cluster: Run there, not here.
+        on_tick: Called with progress, in this process. Negative counts take back the progress of
+            an attempt whose worker died, so that the sums are exact.
+        on_done: Called once for each finished item, with its name and the cost of the attempt
+            that finished it.
+        on_death: Called when a worker died with an item; returns the item for another worker to
+            try again, or None to give up. Other items go on. Not called for work in this process.
+        cluster: Dask workers to use instead of processes of this machine.
     """
     with undisturbed():
         from recon_cli.execute.work_queue import WorkQueue

@@ -1,4 +1,4 @@
-"""The parent's side of Dask workers, its own or those of a running scheduler.
+"""The parent's side of Dask workers, which the parent starts or finds at a running scheduler.
 
 The parent hands out one item at a time to each worker and pins it there. Dask alone would send a
 task whose worker died to the next worker, so that one bad item could kill several; here the parent
@@ -30,7 +30,7 @@ from recon_cli.store.files import write_bytes
 _POLL_SECONDS = 0.02
 #: Seconds between checks for workers that joined or left.
 _LOOK_SECONDS = 0.5
-#: For an answer that is there, to arrive.
+#: Seconds for a finished answer to arrive.
 _FETCH_SECONDS = 30.0
 
 
@@ -39,8 +39,8 @@ class _Worker:
     """The parent's record of one worker.
 
     Attributes:
-        address: Dask's name of it.
-        key: Name of the attempt that it holds; empty while it is set up.
+        address: Dask's name of the worker.
+        key: Name of the attempt that the worker holds; empty while it is set up.
     """
 
     address: str

@@ -27,7 +27,7 @@ _PRIVATE = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
-#: Workers of our own that are still busy when we stop.
+#: Seconds to wait for workers of our own that are still busy at the end.
 _STOP_SECONDS = 1.0
 #: Raised when an answer never comes: its worker is gone, or the scheduler.
 LOST = (distributed.KilledWorker, distributed.CancelledError, OSError)

@@ -27,7 +27,7 @@ from recon_cli.version import __version__
 
 #: Topic under which ticks are published.
 TOPIC = "recon-cli"
-#: A scheduler hears of all workers: seldom is enough.
+#: Seconds between two messages of a worker; the scheduler receives those of all workers.
 _TICK_SECONDS = 0.5
 #: Network file systems may take a moment to show a new file.
 _FILE_SECONDS = 10.0

@@ -37,8 +37,8 @@ class WorkItem(Generic[Payload]):
     deaths: int = 0
 
 
-#: Asked when a worker died: the item to try again, perhaps with another payload, or None.
-#: The item's ``deaths`` count this one; the text is the cause.
+#: Called when a worker died, with the item (its ``deaths`` include this one) and the cause;
+#: returns the item to try again, perhaps with another payload, or None.
 OnDeath = Callable[[WorkItem[Payload], str], WorkItem[Payload] | None]
 
 
@@ -67,7 +67,7 @@ class DaskWorkers:
     """Dask workers to use: those of a scheduler, or some that are started for the call.
 
     Attributes:
-        folder: One that every worker sees, under the same path.
+        folder: A folder that every worker sees under the same path.
         scheduler: Address of a running scheduler; None to start one here.
         processes: Workers to start here; used only without ``scheduler``.
         wait_seconds: Seconds to wait while there is no worker.

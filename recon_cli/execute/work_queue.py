@@ -19,9 +19,9 @@ class WorkQueue:
     """The items of one call of `run_items`.
 
     Attributes:
-        items: As they are now; a revived one may differ from the one that was given.
-        waiting: Indices of those that nobody has, the next one last.
-        outcomes: Value and cost of those that are finished.
+        items: The items; an item that is tried again may differ from the one that was given.
+        waiting: Indices of the items that no worker has, the next one last.
+        outcomes: Index of each finished item → value and cost.
     """
 
     items: list[WorkItem[Any]]

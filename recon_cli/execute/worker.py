@@ -26,7 +26,7 @@ _TICK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class ProgressMessage:
-    """Progress of an attempt at an item, or a difference of two, which may be negative."""
+    """The progress of an attempt at an item, or a difference, which may be negative."""
 
     units: int = 0
     people: int = 0
@@ -54,7 +54,7 @@ class ProgressSender:
     """A `Tick` that sends accumulated progress at most every few seconds.
 
     Attributes:
-        total: All that it has heard.
+        total: All progress so far.
     """
 
     def __init__(self, send: Callable[[ProgressMessage], None], seconds: float) -> None:
@@ -96,7 +96,7 @@ class Failed:
 
 
 def work(pipe: Connection) -> None:
-    """Do what the pipe sends until None or its end: the function, the shared argument, items."""
+    """Receive a function, the shared argument and items from a pipe, until None or its end."""
     _die_with_parent()
     collect_seldom()
     try:

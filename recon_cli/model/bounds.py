@@ -1,8 +1,8 @@
 """Feasibility intervals by bounds propagation (the shuttle algorithm; iterated Fréchet bounds).
 
 In a row with coefficients of both signs, such as a separator row, which subtracts one table from
-another, an upper bound of one cell raises the lower bound of another. A missing bound stays open:
-it is no number, and nothing follows from it.
+another, an upper bound of one cell raises the lower bound of another. A missing bound stays open,
+and nothing follows from it.
 
 See *bounds propagation* in docs/glossary.md.
 """
@@ -18,7 +18,7 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.program import LinearConstraints
 
-#: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
+#: Most sweeps. Bounds are valid after every sweep, but may creep by one person a sweep.
 _SWEEPS = 500
 
 
@@ -28,10 +28,10 @@ class Bounds:
 
     Attributes:
         lower: Least people in each candidate.
-        upper: Most people in each candidate; where it is open, as many as its rows can need:
-            Eq. (open) of docs/method.md.
+        upper: Most people in each candidate; in an open candidate, the most that its rows can
+            require: Eq. (open) of docs/method.md.
         is_open: Candidates that no row bounds from above. A solution with more than `upper` people
-            there is one with `upper`, too; all else is the same.
+            there remains a solution with `upper`, all else unchanged.
         conflict: Rows that cannot be met within the bounds; then there is no solution.
     """
 
@@ -52,12 +52,12 @@ def propagate(rows: LinearConstraints, held: IntArray | None = None) -> Bounds:
     Each sweep treats all rows at once, as sparse products: new upper bounds, then lower bounds.
 
     Args:
-        rows: Every cell is in some row, with a positive coefficient. A row that has no upper end
-            has `OPEN` there.
-        held: A solution that the bounds shall contain where nothing bounds a cell from above.
+        rows: Rows with positive coefficients, at least one for every cell. A row without upper
+            bound has `OPEN` there.
+        held: A solution; the upper bounds of open cells are at least its values.
 
     Returns:
-        Bounds; on a conflict they are those of the sweep that met it.
+        The bounds; on a conflict, those of the sweep that found it.
 
     >>> A, counts = sparse.csr_array([[1, 1], [0, 1]]), np.array([3, 1])
     >>> bounds = propagate(LinearConstraints(A, counts, counts))
@@ -74,7 +74,7 @@ def propagate(rows: LinearConstraints, held: IntArray | None = None) -> Bounds:
     starts = columns.indptr[:-1]
     is_open_row = most >= OPEN
     upper, is_open = _first_upper(rows, columns, is_open_row, held)
-    # What all cells at their upper bounds come to is no less than a row without end needs.
+    # A row without upper bound gets the sum of its cells' upper bounds, which is enough.
     most = np.where(is_open_row, A @ upper, most)
     for _ in range(_SWEEPS if A.shape[1] else 0):
         room = (most - A @ lower)[row] + coefficient * lower[cell]
@@ -120,9 +120,8 @@ class SignedBounds:
 
     Attributes:
         lower: The least value of each column.
-        upper: The greatest, `OPEN` where nothing bounds it.
-        steps: The rows that narrowed a column, in order: whoever takes them one by one narrows
-            no less.
+        upper: The greatest value, `OPEN` where nothing bounds it.
+        steps: The rows that narrowed a column, in order; applied one by one they narrow no less.
         conflict: Rows that cannot be met within the bounds; then there is no solution.
     """
 
@@ -141,11 +140,11 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
     """Tighten ``0 <= x <= upper`` under rows of either sign to a fixed point: Eq. (signed).
 
     Args:
-        rows: With greatest values of `OPEN` where there is none.
+        rows: Rows, with `most` equal to `OPEN` where there is no upper bound.
         upper: Upper bound of each column, `OPEN` if unbounded.
 
     Returns:
-        Bounds; on a conflict they are those of the sweep that met it.
+        The bounds; on a conflict, those of the sweep that found it.
     """
     matrix = _Signed.of(rows)
     lower, upper = np.zeros_like(upper), upper.copy()
@@ -170,10 +169,10 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
 
 
 def propagate_people(rows: LinearConstraints, held: IntArray | None = None) -> Bounds:
-    """Tighten bounds by rows of which some, of printed statistics, have negative coefficients.
+    """Tighten bounds by rows of counts and of printed statistics, which have negative coefficients.
 
     Args:
-        rows: Every cell is in some row without such; those that are open above are in no other.
+        rows: Every cell is in a row without negative coefficients; an open one is in no other.
         held: As for `propagate`.
     """
     is_plain = np.ones(len(rows.least), dtype=bool)

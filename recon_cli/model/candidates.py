@@ -25,7 +25,7 @@ class Candidates:
     """Histogram cells that people can be in.
 
     Attributes:
-        unit: Place of the unit in the batch, rising.
+        unit: Place of the unit in the batch, sorted.
         atoms: (cells × features) atom indices; within a unit in mixed-radix order.
     """
 
@@ -38,7 +38,7 @@ class ListingLimit:
     """A limit on the number of listed candidates.
 
     Attributes:
-        regions: For each unit the number of its region, rising.
+        regions: For each unit the number of its region, sorted.
         mean: Candidates of a unit, in the mean of its region.
     """
 
@@ -65,7 +65,7 @@ def find_candidates(
     impossible: Sequence[RowGroup] = (),
     limit: ListingLimit | None = None,
 ) -> tuple[Candidates, BoolArray]:
-    """Find every histogram cell of every unit under no zero, and under some row: Eq. (candidates).
+    """Find each unit's histogram cells that no zero rules out and some row has: Eq. (candidates).
 
     A cell in no row is left out: no table bounds the people in it.
 
@@ -86,7 +86,7 @@ def find_candidates(
 def find_unmentioned(
     grain: Grain, units: int, strata: Sequence[Stratum], impossible: Sequence[RowGroup] = ()
 ) -> Candidates:
-    """Find histogram cells without a zero or a row: the number of people there is unbounded."""
+    """Find histogram cells that no zero rules out and no row contains: nothing bounds them."""
     unit, atoms, _ = _under_no_zero(grain, units, strata, impossible, None)
     unmentioned = ~_mentioned(strata, unit, atoms)
     return _in_order(unit[unmentioned], atoms[unmentioned])
@@ -102,7 +102,7 @@ def find_endless(
     """Find histogram cells that no zero rules out and no row bounds from above.
 
     Args:
-        limit: Regions where more cells are under no zero are not listed.
+        limit: Regions with more cells that no zero rules out are not listed.
 
     Returns:
         The cells, and for each unit whether they are listed.
@@ -153,7 +153,7 @@ def _under_no_zero(
 
 
 def _steps(grain: Grain, strata: Sequence[Stratum]) -> list[list[int]]:
-    """Return the features to join at a time: those that screens cover together, then others."""
+    """Return the features to join in each step: sets that a screen covers, then single features."""
     steps: list[list[int]] = []
     left = set(range(len(grain.sizes)))
     screens = {group.features for stratum in strata for group in stratum.screens}

@@ -1,7 +1,7 @@
 """Connected components of the residue of propagation.
 
 Small components of one region are packed together: starting a solver costs more than solving a
-dozen variables. Packs depend on the region alone, so any batch or shard gives the same ones.
+dozen variables. Packs depend on the region alone, so they are the same in every batch or shard.
 
 See *component* in docs/glossary.md.
 """
@@ -55,7 +55,7 @@ def split_components(
     """Drop fixed columns and duplicate rows; yield the components, sorted by first column.
 
     Args:
-        regions: For each column of the system the region it lies in, rising.
+        regions: For each column of the system the region it lies in, sorted.
         targets: For each column a label; columns with equal labels stay together.
         pack: Columns of unconnected parts to put together; 1 keeps them all apart.
     """
@@ -66,7 +66,7 @@ def split_components(
     fixed = system.A @ np.where(bounds.free, 0, bounds.lower)
     least, most = system.least - fixed, system.most - fixed
     lowest, highest = activity_bounds(residue, bounds.lower[free], bounds.upper[free])
-    # A row without upper end is no constraint there: it gets what the cells at most come to.
+    # A row without upper bound gets the greatest sum of its cells.
     most = np.where(system.most >= OPEN, highest, most)
     # A row that holds for all values within the bounds is no constraint.
     slack = (highest <= most) & (lowest >= least)

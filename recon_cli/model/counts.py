@@ -35,10 +35,10 @@ class StatisticTexts:
     Attributes:
         frame: Columns ``number`` (its index), ``geounit`` (row number), ``table``, ``cell``,
             ``text``.
-        protection: Holds the rule of each.
-        middle: Rows for a median or quantile whose text fits several pairs of middle values: those
-            that ``all`` pairs meet; those of the ``nearest`` pair, which suffice; or, where the
-            definition is declared, those of a ``few`` near pairs, or of any ``one`` pair.
+        protection: Gives the law of each text.
+        middle: Rows of a median or quantile if several pairs of middle values print its text:
+            rows that ``all`` pairs meet; rows of the ``nearest`` pair, which suffice; or, if the
+            definition is declared, a choice among a ``few`` near pairs, or of any ``one`` pair.
     """
 
     frame: pl.DataFrame
@@ -58,15 +58,15 @@ class PartitionCounts:
         geoids: The geounits' geoids, by level and geoid.
         population: Their published populations, null where unknown.
         pattern: The geounits' coverage patterns.
-        is_listed: False for a unit that stands for those that are not listed.
+        is_listed: False for a unit that stands for all unlisted units of a coarser geounit.
         units: Row numbers of the units (the finest level), ordered by region.
-        region: For each of `units` the number of its region, rising.
+        region: For each of `units` the number of its region, sorted.
         parent: Level name → for each of `units` the row number of the geounit it lies in, or −1.
         matrix: Sparse (geounits × the plan's `columns`) of published counts; where these are
             intervals, of their lower ends.
         intervals: The intervals of the counts by the plan's `columns`; None where all are exact.
         costs: The costs of the counts, by the same columns; None where no law has any.
-        statistics: What is printed beside the counts; None where nothing is.
+        statistics: Statistics printed beside the counts; None where there are none.
     """
 
     geoids: pl.Series
@@ -83,19 +83,19 @@ class PartitionCounts:
     statistics: StatisticTexts | None = None
 
     def attempts(self) -> Iterator[PartitionCounts]:
-        """Yield the same counts with rows that are enough for each printed text."""
+        """Yield copies with each choice of `Middle` whose rows suffice for the printed texts."""
         texts, middles = self.statistics, get_args(Middle)[1:]
         for middle in middles if texts is not None else ():
             yield replace(self, statistics=texts and replace(texts, middle=middle))
 
     @property
     def exactly(self) -> PartitionCounts:
-        """Return the same counts with rows that express printed texts exactly, wherever any do."""
+        """Return a copy whose rows express printed texts exactly where rows can."""
         texts = self.statistics
         return self if texts is None else replace(self, statistics=replace(texts, middle="one"))
 
     def level_of(self, geounit: int) -> str:
-        """Return the level of a geounit, by its row number: that of which it is its own parent."""
+        """Return the level of a geounit that contains some unit, by its row number."""
         return next(name for name, rows in self.parent.items() if (rows == geounit).any())
 
     def lying_in(self, batch: slice | IntArray) -> tuple[IntArray, ...]:
@@ -106,7 +106,7 @@ class PartitionCounts:
         """Return the geounits of a level and pattern that contain units of a batch.
 
         Returns:
-            Their row numbers, rising; and for each unit of the batch its place among them, or −1.
+            Their row numbers, sorted; and for each unit of the batch its place among them, or −1.
         """
         of_unit = self.parent[level][batch]
         geounits = np.unique(of_unit[of_unit >= 0])
@@ -124,9 +124,9 @@ def arrange_counts(
     """Index a partition's counts.
 
     Args:
-        joins_statistics: Whether the caller joins printed statistics to the counts; others refuse
-            a release that has some, since without them nothing can be called safe. Where the
-            plan's release has none, they are left out.
+        joins_statistics: Whether the caller joins printed statistics to the counts. If not,
+            statistics of the plan's release are refused, since nothing can be called safe without
+            them; statistics that the plan's release does not have are left out.
 
     Raises:
         SourceError: A unit lies in no geounit of a level whose tables are in use, or a count
@@ -246,7 +246,7 @@ def _stored(plan: Plan, levels: pl.Series, entries: _Entries) -> StoredCounts:
 def _require_parents(
     plan: Plan, units: Names, peopled: BoolArray, parent: dict[str, IntArray]
 ) -> None:
-    """Refuse units with people whose coarser geounit, with rows of its own, is not listed."""
+    """Refuse units with people inside an unlisted geounit of a level that has rows."""
     for level in sorted({pattern.level for pattern in plan.patterns if pattern.masks}):
         orphans = units[peopled & (parent[level] == -1)]
         of_level = plan.release.geography.by_name[level]
@@ -267,7 +267,7 @@ def _require_parents(
 
 
 def _proves_people(plan: Plan, intervals: CountIntervals, pattern: IntArray) -> BoolArray:
-    """Test which geounits have a published zero that only some people have."""
+    """Test which geounits have a count proven positive, where even an absent count can be."""
     found = np.zeros(len(pattern), dtype=bool)
     if (intervals.absent[0] > 0).any():
         for each in plan.patterns:

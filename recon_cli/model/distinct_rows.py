@@ -9,13 +9,13 @@ from recon_cli.arrays import IntArray
 
 
 def distinct_rows(rows: sparse.csr_array, *keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Find one of each distinct row, and for each row which of them equals it.
+    """Return the index of one row for each distinct row, and each row's place among these.
 
-    Two random projections find candidates for equal rows, which are then compared, since bounds
-    depend on it. A row that only shares the projections of others is kept apart.
+    Rows with equal random projections are compared entry by entry, since bounds depend on their
+    equality. A row with the projections of another, but other entries, counts as distinct.
 
     Args:
-        keys: Numbers of each row, in which equal rows agree, too.
+        keys: For each row a number in which equal rows must agree, too.
 
     >>> first, same = distinct_rows(sparse.csr_array([[0, 1], [2, 0], [0, 1]]))
     >>> first[same].tolist()
@@ -37,7 +37,7 @@ def distinct_columns(columns: sparse.csc_array, *keys: IntArray) -> tuple[IntArr
     """Find the first of each set of equal columns, in order, and for each column its set.
 
     Args:
-        keys: Numbers of each column, in which equal columns agree, too.
+        keys: For each column a number in which equal columns must agree, too.
 
     >>> first, same = distinct_columns(sparse.csc_array([[2, 0, 2, 1], [0, 1, 0, 0]]))
     >>> first.tolist(), same.tolist()

@@ -20,7 +20,7 @@ from recon_cli.arrays import AtomArray, BoolArray, IntArray, ranges
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, bits, count_combinations
 
-#: Combinations of features up to this many are enumerated in every unit.
+#: Most combinations of values that are enumerated in every unit.
 _ENUMERATE = 1000
 
 
@@ -106,7 +106,7 @@ class RowGroup:
     """Rows that constrain the same features, as a look-up from atoms to rows.
 
     Attributes:
-        sizes: Their numbers of atoms, the radix of codes.
+        sizes: Number of atoms of each of `features`: the radices of codes.
         layers: Array (layers × codes): the rows that a code belongs to, −1 for none. Rows in one
             layer are disjoint; overlapping rows need more layers.
     """
@@ -188,7 +188,7 @@ def group_screens(
 
     Returns:
         For each set of features small enough to enumerate in every unit, its finest disjoint
-        margins; and which of ``margins`` their rows are, in order.
+        margins; and for each of their rows its index in ``margins``.
     """
     by_features: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for i, masks in enumerate(margins):
@@ -235,7 +235,7 @@ def _index(grain: Grain, features: tuple[int, ...], rows: list[tuple[int, Masks]
 def _codes_of(
     grain: Grain, features: tuple[int, ...], rows: Sequence[Masks]
 ) -> tuple[IntArray, IntArray]:
-    """Return the codes in each of some rows: the row's index, sorted, and the code."""
+    """Return all pairs of a row and a code in it: the rows' indices, sorted, and the codes."""
     place = np.arange(len(rows))
     code = np.zeros(len(rows), dtype=np.int64)
     for f in features:

@@ -18,17 +18,17 @@ from recon_cli.model.margins import Margins, predicates
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release
 
-#: Valid at every sweep; the limit only stops intervals that creep by one person a sweep.
+#: Most sweeps. Intervals are valid after every sweep, but may creep by one person a sweep.
 _SWEEPS = 200
 
 
 @dataclass(frozen=True)
 class Relations:
-    """Counts that are sums of others.
+    """Equations between counts: each whole is the sum of its parts.
 
     Attributes:
         whole: For each relation the count that is the sum.
-        part: The counts that it sums, relation by relation.
+        part: The counts that are summed, relation by relation.
         first: For each relation the place of its first part in `part`.
     """
 
@@ -46,8 +46,8 @@ class Relations:
         Args:
             least: Least value of each count.
             most: The greatest, `OPEN` where there is none.
-            groups: For each count the group of counts that it is related to; no relation of a
-                group in which ends have crossed is looked at again.
+            groups: For each count its group, which no relation leaves. A group in which bounds
+                have crossed is not processed again.
         """
         least, most = least.copy(), most.copy()
         open_ones = active = self
@@ -66,7 +66,7 @@ class Relations:
         return least, most
 
     def implied(self, least: IntArray, most: IntArray) -> BoolArray:
-        """Test if each count's interval is the sum of the intervals of a relation's parts."""
+        """Test which intervals are the sum of the parts' intervals in some relation."""
         found = np.zeros(len(least), dtype=bool)
         if len(self.whole):
             sums_low, sums_high = self._sums(least), self._sums(most)
@@ -83,7 +83,7 @@ class Relations:
         sums_high = np.add.reduceat(part_high, self.first)
         np.maximum.at(least, self.whole, sums_low)
         np.minimum.at(most, self.whole, sums_high)
-        # What a whole leaves to a part is the part's own other end and the relation's room.
+        # A part is at most its own least value and the relation's room; from below likewise.
         whole_low, whole_high = least.take(self.whole), most.take(self.whole)
         room = np.where(whole_high < OPEN, whole_high - sums_low, OPEN)
         part_high += np.repeat(whole_low - sums_high, self._sizes)
@@ -96,7 +96,7 @@ class Relations:
         return sums
 
     def _touching(self, counts: BoolArray) -> Relations:
-        """Return the relations of some counts, or all of them if these are most."""
+        """Return the relations that contain some of the counts, or all if these are most."""
         kept = counts.take(self.whole)
         kept |= np.bitwise_or.reduceat(counts.take(self.part), self.first)
         if 2 * np.count_nonzero(kept) > len(kept):
@@ -111,7 +111,7 @@ class Relations:
         return np.diff(np.append(self.first, len(self.part)))
 
 
-#: Geounits at a time: what is held of them stays in the processor's cache.
+#: Geounits processed at a time, so that their arrays stay in the processor's cache.
 _GEOUNITS = 256
 
 
@@ -122,7 +122,7 @@ class NodeIntervals:
     Attributes:
         least: (geounits × nodes) least counts.
         most: Greatest counts. They cross where the statements of a geounit contradict each other.
-        needed: Which intervals say more than those of their parts, and anything.
+        needed: Mask of intervals that exclude a number and do not follow from the parts' intervals.
     """
 
     least: IntArray
@@ -186,7 +186,7 @@ class Lattice:
         np.put(needed, place, ~relations.implied(lower, upper))
 
     def _live(self, most: IntArray) -> BoolArray:
-        """Return a (geounits × nodes) mask, geounits as bits, of nodes that no zeros exclude."""
+        """Return a (geounits × nodes) mask of nodes that no zeros exclude."""
         zero = np.zeros((len(self.masks), -(-len(most) // 64) * 64), dtype=bool)
         zero[:, : len(most)] = (most == 0).T
         dead = np.packbits(zero, axis=1).view(np.uint64)
@@ -231,7 +231,7 @@ class Lattice:
 
 
 def layers_of(nodes: IntArray) -> list[IntArray]:
-    """List the first published cell of every node, the second of those that have two, and so on.
+    """List the first published cell of every node, then the second of nodes with two, and so on.
 
     Args:
         nodes: For each published cell its node.
@@ -246,7 +246,7 @@ class _ByNode:
     """The relations of each node.
 
     Attributes:
-        node: The nodes, rising.
+        node: The nodes, sorted.
         relation: The relations of the first node, those of the second, and so on.
         first: For each node the place of its first relation in `relation`.
     """

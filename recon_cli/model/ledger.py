@@ -49,12 +49,12 @@ class Combination:
 
     Attributes:
         scale: Multiplier of the functional, at least 1.
-        rows: The rows, rising.
+        rows: The rows, sorted.
         weights: Nonzero multiplier of each row; a negative one uses the row's upper bound.
         grounds: `Grounds.ROWS` where the rows are equations that add up to the functional.
 
     Raises:
-        ValueError: When made: nothing that could be added up.
+        ValueError: On construction, if the scale is below 1, a weight is 0 or shapes differ.
     """
 
     scale: int
@@ -64,7 +64,7 @@ class Combination:
 
     @classmethod
     def of(cls, scale: int, weights: IntArray, grounds: Grounds = Grounds.LP) -> Combination:
-        """Build it from a weight for each row, most of them 0."""
+        """Build a combination from a weight for each row; most may be 0."""
         rows = np.flatnonzero(weights)
         return cls(scale, rows, weights[rows], grounds)
 
@@ -73,13 +73,13 @@ class Combination:
             raise ValueError("a combination needs a scale, and for each row a weight other than 0")
 
     def bound(self, program: IntegerProgram, functional: IntArray) -> int:
-        """Compute the lower bound of ``functional @ x`` that it proves, in integers of any length.
+        """Compute the proven lower bound of ``functional @ x``, in integers of any length.
 
         The weighted rows are bounded by their sides, and the rest of the functional by the bounds
         of the variables.
 
         Raises:
-            ValueError: An end that is added up is open, and no number.
+            ValueError: A bound in the sum is open.
         """
         rows, weights = program.constraints, self.weights.astype(object)
         sides = np.where(self.weights > 0, rows.least[self.rows], rows.most[self.rows])
@@ -100,9 +100,9 @@ class Cases:
     """A case split that covers every solution, with a proof of the bound in each case.
 
     Attributes:
-        most: It is at most so much in the one, and more in the other.
+        most: The variable is at most this in the first case, and greater in the second.
         below: Proof of the bound in the first case.
-        above: And in the second.
+        above: Proof of the bound in the second case.
     """
 
     variable: int
@@ -116,10 +116,10 @@ class Cases:
         return Grounds.LP
 
     def bound(self, program: IntegerProgram, functional: IntArray) -> int:
-        """Compute the lower bound of ``functional @ x`` that it proves, as `Combination.bound`.
+        """Compute the lower bound of ``functional @ x`` that is proven in both cases.
 
         Raises:
-            ValueError: An end that is added up is open; or not both cases can be.
+            ValueError: A bound in a sum is open, or one of the cases is empty.
         """
         upper, lower = program.upper.copy(), program.lower.copy()
         upper[self.variable], lower[self.variable] = self.most, self.most + 1
@@ -139,7 +139,7 @@ class Confirmation:
         return Grounds.SOLVER
 
 
-#: Proof of an end, where the bounds of the variables alone prove nothing.
+#: Proof of an end that does not follow from the bounds of the variables alone.
 Reason = Combination | Cases | Confirmation
 
 
@@ -148,13 +148,13 @@ class Witness:
     """A solution, stored as its difference from a known one.
 
     Attributes:
-        known: Which of the ledger's known solutions.
-        columns: Where it differs, rising.
-        change: By how much there.
-        steps: How many steps of the ledger's walk come before the difference.
+        known: Index of the known solution in the ledger.
+        columns: Variables in which the two differ, sorted.
+        change: The difference of each of these variables.
+        steps: Number of steps of the ledger's walk to take before the difference.
 
     Raises:
-        ValueError: When made: not one change for each column.
+        ValueError: On construction, if there is not one change for each column.
     """
 
     known: int
@@ -168,22 +168,22 @@ class Witness:
 
     @classmethod
     def of(cls, known: int, change: IntArray, columns: IntArray | None = None) -> Witness:
-        """Build it from the change of each variable, or of some, most of them 0."""
+        """Build a witness from the change of each variable, or of ``columns``; most may be 0."""
         moved = np.flatnonzero(change)
         return cls(known, moved if columns is None else columns[moved], change[moved])
 
 
 @dataclass(frozen=True)
 class End:
-    """The minimum of a functional, or for a maximum that of its negative.
+    """The minimum of a functional; for a maximum, the minimum of the negative functional.
 
     Attributes:
         proven: No solution has less.
         why: Proof of the bound; None if it follows from the bounds of the variables alone.
-        seen: The least in a known solution.
+        seen: Least value in a known solution.
 
     Raises:
-        ValueError: When made: a solution is below what is proven.
+        ValueError: On construction, if a solution is below the proven bound.
     """
 
     proven: int
@@ -205,17 +205,17 @@ class Ledger:
     """The bounds of many functionals of one program, as arrays indexed by functional.
 
     Attributes:
-        program: Its variables between the bounds that propagation proved.
+        program: The program, with the bounds that propagation proved for its variables.
         functionals: Sparse (functionals × variables).
         lower: No solution has less.
         upper: No solution has more.
         least: Least value in a known solution.
         greatest: Greatest value in a known solution.
-        is_endless: Functionals that solutions raise above any number: nothing is asked of their
-            greatest values, whose `upper` is no number.
-        known: Solutions that witnesses differ from: the first, and those that showed more.
-        walk: Steps from the first solution to others, one after the other: where each differs from
-            the one before, and by how much.
+        is_endless: Mask of functionals without a maximum: none is sought, and their `upper` has
+            no meaning.
+        known: Solutions to which witnesses refer: the first, and each with a new extreme value.
+        walk: Steps from the first known solution through others: the variables in which each
+            differs from the solution before, and the differences.
         effort: Deterministic seconds that were spent.
     """
 
@@ -229,7 +229,7 @@ class Ledger:
         """Start from the bounds of the variables and the values in known solutions.
 
         Raises:
-            ValueError: No solution, or one that is none; functionals over other variables.
+            ValueError: A known solution is missing or infeasible, or functionals do not fit.
         """
         if not known or not all(map(program.is_feasible, known)):
             raise ValueError("a ledger begins with a known solution, and with nothing else")
@@ -243,7 +243,7 @@ class Ledger:
         self.greatest: IntArray = self.least.copy()
         nowhere = np.zeros(len(self.least), dtype=bool)
         self.is_endless: BoolArray = nowhere if is_endless is None else is_endless
-        #: What proves an end, and what reaches it, by functional and sign; without an entry the
+        #: Proof and witness of each end, by functional and sign. Without an entry these are the
         #: bounds of the variables, and the first known solution.
         self._reasons: dict[tuple[int, int], Reason] = {}
         self._witnesses: dict[tuple[int, int], Witness] = {}
@@ -359,7 +359,7 @@ class Ledger:
         return self.solution(Witness(0, _NONE, _NONE, len(self.walk)))
 
     def step(self, columns: IntArray, change: IntArray) -> Witness:
-        """Walk to a solution that differs from the last of the walk; return it."""
+        """Add a step from the walk's last solution; return a witness of the new solution."""
         self.walk.append((columns, change))
         return Witness(0, _NONE, _NONE, len(self.walk))
 
@@ -374,7 +374,7 @@ class Ledger:
         """Recompute every combination, and check every witness against all rows.
 
         Raises:
-            ValueError: One of them does not show what it is there for.
+            ValueError: A combination or witness does not yield the recorded value.
         """
         by_variables = Combination(1, _NONE, _NONE)
         for k in range(len(self.lower)):
@@ -396,7 +396,7 @@ class Ledger:
         """Return the content as arrays that `take_up` reads.
 
         Raises:
-            ValueError: Something is proven by cases, which are not kept.
+            ValueError: A bound is proven by cases, which cannot be stored.
         """
         reasons, of_proven = _numbered(self._reasons)
         witnesses, of_seen = _numbered(self._witnesses)
@@ -429,12 +429,12 @@ class Ledger:
         self._witnesses = {(k, sign): witnesses[at] for k, sign, at in state["of_seen"].tolist()}
 
 
-#: Shown a ledger while it is filled.
+#: Function that receives a ledger while it is filled.
 OnLedger = Callable[[Ledger], None]
 
 
 def ignore_ledger(ledger: Ledger) -> None:
-    """Ignore a ledger."""
+    """Do nothing, as an `OnLedger`."""
 
 
 _ALL: Final = slice(None)
@@ -484,7 +484,7 @@ def _reason(what: Sequence[int], rows: IntArray, weights: IntArray) -> Reason:
 
 
 def _numbered(of_end: Mapping[tuple[int, int], _Each]) -> tuple[list[_Each], IntArray]:
-    """Return the distinct things, and a row for each end: functional, sign and number."""
+    """Return the distinct objects, and for each end a row: functional, sign, object's number."""
     distinct = {id(each): each for each in of_end.values()}
     number = {key: at for at, key in enumerate(distinct)}
     rows = (at for end, each in of_end.items() for at in (*end, number[id(each)]))

@@ -31,9 +31,9 @@ class Lift:
         fine: Indices of the fine rows among the pattern's rows.
         sums: For each fine row the coarse row that it is part of.
         masks: Predicates of the coarse rows, unions of histogram cells of the working grain.
-        groups: For each lifted feature masks of the groups of values that it is put back into.
+        groups: For each lifted feature the masks of the value groups that are restored.
         of_row: For each lifted feature (fine rows × atoms) the place in `groups` of the values that
-            are in both, −1 where none is.
+            row and atom share, −1 where they share none.
     """
 
     features: tuple[int, ...]
@@ -50,15 +50,15 @@ class Lift:
 
 
 _NONE: Final = np.empty(0, dtype=np.int64)
-#: The lift of a pattern whose rows the grain resolves: of nothing.
+#: The empty lift, for a pattern whose rows the grain resolves.
 NO_LIFT: Final = Lift(features=(), fine=_NONE, sums=_NONE, masks=(), groups=(), of_row=())
 
 
 def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
     """Sum the rows that are finer than the grain, if that loses no information.
 
-    It loses none if the fine rows of every sum partition it along the lifted features and the sums
-    are disjoint: then each record belongs to one sum, and each sum has its own fine counts.
+    No information is lost if the fine rows of every sum partition it along the lifted features, and
+    sums are disjoint: then each record is in one sum, and each sum has its own fine counts.
 
     Args:
         rows: Predicates of one pattern's minimal margins.

@@ -29,8 +29,8 @@ from recon_cli.schema import Release
 Terms = dict[int, int]
 """A linear combination of published columns: column → coefficient."""
 
-#: Differences of overlapping families can multiply; beyond this many margins for each published
-#: cell the closure stops. What it has by then is valid, only maybe not the strongest.
+#: Margins for each published cell at which the closure stops, since differences of overlapping
+#: families can multiply. The margins found by then are valid, but maybe not all.
 _GROWTH = 8
 
 
@@ -142,7 +142,7 @@ class _Closure:
         )
 
     def publish(self, masks: Masks, terms: Terms) -> None:
-        """Add a published count; a known one becomes a check."""
+        """Add a published count; if its margin is known already, the count becomes a check."""
         margin = self._number(masks)
         if margin in self._terms:
             self.checks.append(_minus(terms, self._terms[margin]))
@@ -208,7 +208,7 @@ class _Closure:
         return difference
 
     def _split(self, line: tuple[int, int]) -> None:
-        """Split the margins that differ in one feature only into smaller ones."""
+        """Split the margins of a line, which differ in one feature, into disjoint parts."""
         f, rest = line
         parts: list[int] = []
         union = 0
@@ -308,8 +308,8 @@ def count_matrix(
     """Return a (geounits × cells of the pattern) matrix of counts.
 
     Args:
-        geoids: Theirs, distinct.
-        counts: ``geoid, table, cell, count``; those of other geounits are ignored.
+        geoids: The geounits, distinct.
+        counts: ``geoid, table, cell, count``; counts of other geounits are ignored.
     """
     cells = cells_of(pattern)
     columns = pl.DataFrame(cells, schema={"table": pl.String, "cell": pl.Int16}, orient="row")

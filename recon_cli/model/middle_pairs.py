@@ -1,9 +1,9 @@
-"""Pairs of middle values of a median that other pairs stand for.
+"""Pairs of middle values of a median that stand for other pairs.
 
-Of two pairs with the same sum, where the wider one encloses the other and all other rows treat
-their lower values alike but for sums, and their upper ones, too, the narrower stands for both: who
-has the wider pair in the middle moves one person up from its lower value and one down from its
-upper value, as far, and has the narrower pair there; nothing else that is published changes.
+Let a wider pair enclose a narrower one of the same sum, and let all rows but sums of values treat
+the lower values of the two alike, and the upper values alike. Then the narrower pair stands for
+both: if the wider pair is in the middle, move one person up from its lower value and one down from
+its upper value by as much. The narrower pair is in the middle then, and all other rows still hold.
 
 See *Pairs that stand for others* in docs/statistics.md.
 """
@@ -29,13 +29,13 @@ def representatives(
     """Return the indices of pairs that stand for all, in order.
 
     Args:
-        pairs: The closest first.
+        pairs: Pairs of middle values, the closest first.
         measured: For each histogram cell of the median's people its value.
         unit: For each cell its unit.
         others: Sparse (rows × cells): the coefficients in all rows but the median's own, without
             those that are multiplied by a value.
-        sums: Sparse (rows × cells): what such rows multiply by a value; and that value of each
-            cell, which may be another than that of the median.
+        sums: Sparse (rows × cells): the coefficients that are multiplied by a value; and for each
+            cell that value, which need not be the median's.
 
     >>> nothing = sparse.csr_array((1, 4), dtype=np.int64)
     >>> ages, ward = np.array([30, 31, 32, 33]), np.zeros(4, dtype=np.int64)

@@ -26,8 +26,8 @@ from recon_cli.model.margins import Margins
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, Table, bits
 
-#: Histogram cells that a search for unbounded ones may enumerate; beyond it only a published
-#: total shows that there are none.
+#: Most histogram cells that are enumerated to find unbounded cells; in a larger domain only a
+#: published total proves that there are none.
 _DOMAIN = 2_000_000
 
 
@@ -51,8 +51,8 @@ class CountTransforms:
     Attributes:
         matrix: Sparse (plan columns × combinations): the right-hand sides, the lift's fine
             counts, the counts of the screens, the checks, side by side.
-        ends: Start of each of these except the first.
-        identity: `PatternPlan.identity`, over the plan's columns likewise.
+        ends: Index of the first column of each of these except the first.
+        identity: `PatternPlan.identity`, over the plan's columns.
     """
 
     matrix: sparse.csr_array
@@ -73,11 +73,11 @@ class PatternPlan:
         fine: Sparse (fine rows × columns): published counts → the lift's fine counts.
         screen: Sparse (screen margins × columns): published counts → their counts.
         groups: The rows by the features that they constrain.
-        screens: Known margins over few features, minimal or not; the units' patterns only.
+        screens: Known margins over few features, minimal or not; only in patterns of units.
         lift: Sums of finer rows at the grain; these are the last rows.
         identity: Margins that must equal the sum over units; None at the unit level.
-        lattice: Where counts are intervals, how they follow from each other; its nodes are the
-            rows. Then `combine`, `screen` and `fine` are not used.
+        lattice: Relations between counts that are intervals; its nodes are the rows, and
+            `combine`, `screen` and `fine` are not used. None where counts are exact.
         screened: For each screen of a lattice its node.
     """
 
@@ -108,7 +108,7 @@ class Column:
 
     Attributes:
         group: For each value of the feature the place of its label.
-        labels: The values of the column, and null behind them.
+        labels: The values of the column, then null.
     """
 
     feature: int
@@ -176,7 +176,7 @@ class Plan:
 
     @cached_property
     def mentioned(self) -> tuple[BoolArray, ...]:
-        """Return for each of `patterns` a mask of histogram cells in some row, or impossible.
+        """Return for each of `patterns` a mask of histogram cells that are impossible or in a row.
 
         Cells are in mixed-radix order. A single value stands for all cells: true if the number of
         all people is known, so that everybody is in some row; false if it is not, and there are too

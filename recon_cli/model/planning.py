@@ -183,7 +183,7 @@ class _Close:
         return [margins.masks[i] for i in self.rows(p) if margins.tally[i] is None]
 
     def unit_rows(self) -> list[Masks]:
-        """List predicates that the coarse grain must resolve: all of the units', and tallies."""
+        """List predicates that the coarse grain must resolve: of all units' rows and of tallies."""
         rows = [masks for p in self.unit_patterns for masks in self.patterns[p].masks]
         for margins in self.patterns.values():
             rows += [
@@ -290,7 +290,7 @@ def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | Non
 def _pattern_of_rows(
     close: _Close, p: int, grain: Grain, rows: Mapping[tuple[Masks, int | None], Terms]
 ) -> PatternPlan:
-    """Make a pattern with given rows: masks and tally of each, and the published counts it sums."""
+    """Make a pattern of rows, each given by masks and tally, and the published counts it sums."""
     masks, tally = tuple(key[0] for key in rows), tuple(key[1] for key in rows)
     terms, width = list(rows.values()), len(close.patterns[p].columns)
     people = [i for i, at in enumerate(tally) if at is None] if close.is_unit(p) else []
@@ -363,11 +363,11 @@ def plan_of_units(plan: Plan, coverage: Coverage, distinguish: Sequence[Masks] =
     """Make a plan by the units' own tables, as if coarser places had published nothing.
 
     Args:
-        plan: For all levels.
+        plan: The plan for all levels.
         distinguish: As in `make_interval_plan`.
 
     Returns:
-        None where that is the same, or units have no tables.
+        The plan; None if ``plan`` itself has units' tables only, or none of units.
     """
     unit = plan.release.geography.unit.name
     if all(pattern.level == unit for pattern in plan.patterns):

@@ -18,7 +18,7 @@ from recon_cli.arrays import BoolArray, IntArray
 
 Masks = tuple[int, ...]
 
-#: Rows of which all relations to all others are in memory at a time.
+#: Number of rows whose relations to all rows are in memory at a time.
 _SLAB = 64
 
 
@@ -27,7 +27,7 @@ class _MasksOfFeature:
     """The few distinct masks of one feature.
 
     Attributes:
-        at: (rows) which of them each predicate has.
+        at: For each predicate the index of its mask.
         bits: (distinct masks × bytes) their values, eight to a byte.
     """
 
@@ -45,18 +45,18 @@ class _MasksOfFeature:
 
     @cached_property
     def inside(self) -> npt.NDArray[np.uint8]:
-        """Return (distinct masks × predicates, as bits): whose mask is inside the mask."""
+        """Return a packed (distinct masks × predicates) table: which predicates lie in the mask."""
         within = np.array([~(self.bits & ~mask).any(axis=1) for mask in self.bits])
         return np.packbits(within[:, self.at], axis=1)
 
     @cached_property
     def apart(self) -> BoolArray:
-        """Return (distinct masks × distinct masks): whether they have no value in common."""
+        """Return a (distinct masks × distinct masks) table: whether two share no value."""
         return np.array([~(self.bits & mask).any(axis=1) for mask in self.bits])
 
 
 class PredicatePairs:
-    """Relations between predicates, through their few distinct masks of each feature."""
+    """Relations between predicates, computed from the distinct masks of each feature."""
 
     def __init__(self, rows: Sequence[Masks]) -> None:
         self._size = len(rows)

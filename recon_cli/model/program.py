@@ -29,13 +29,13 @@ class LinearConstraints:
     An exact count has ``least == most``; a count that is only an upper bound has ``least == 0``.
 
     Attributes:
-        A: Sparse (rows × cells), integer coefficients; of published counts, positive ones.
+        A: Sparse (rows × cells), integer coefficients, positive in rows of published counts.
         least: Lower bound of each row.
-        most: Upper bound of each row; in a system `recon_cli.frames.OPEN` where it
-            has no upper end, in an integer program always a number that follows from the others.
+        most: Upper bound of each row. In a system it is `recon_cli.frames.OPEN` where nothing
+            bounds the row; in an integer program it is finite, by the bounds of the variables.
 
     Raises:
-        ValueError: When made: as many bounds as rows are needed.
+        ValueError: On construction, if there are not as many bounds as rows.
     """
 
     A: sparse.csr_array
@@ -88,7 +88,7 @@ class IntegerProgram:
         upper: The greatest value of each variable, not below `lower`.
 
     Raises:
-        ValueError: When made: bounds that do not fit the constraints, or cross.
+        ValueError: On construction, if bounds do not fit the constraints, or cross.
     """
 
     constraints: LinearConstraints
@@ -140,11 +140,11 @@ class Subprogram:
     """A program over some variables and rows of a larger one.
 
     Attributes:
-        columns: For each of its variables the column of the larger one, rising.
-        rows: For each of its rows the row of the larger one, rising.
+        columns: For each variable of `program` its column in the larger program, sorted.
+        rows: For each row of `program` its row in the larger program, sorted.
 
     Raises:
-        ValueError: When made: index maps that do not fit the program.
+        ValueError: On construction, if the index maps do not fit the program.
     """
 
     program: IntegerProgram
@@ -196,7 +196,7 @@ def activity_bounds(
 
 
 def stacked(first: LinearConstraints, second: LinearConstraints) -> LinearConstraints:
-    """Stack the rows of both."""
+    """Stack two sets of rows over the same variables."""
     return LinearConstraints(
         sparse.csr_array(sparse.vstack([first.A, second.A])),
         np.concatenate([first.least, second.least]),
@@ -224,8 +224,8 @@ def fix_others(program: IntegerProgram, variables: IntArray, values: IntArray) -
     """Restrict a program to some variables, with the others fixed at ``values``.
 
     Args:
-        variables: Its variables to keep, rising.
-        values: One value for each of its variables.
+        variables: The variables to keep, sorted.
+        values: One value for each variable of ``program``.
     """
     A = program.constraints.A
     kept = sparse.csr_array(A[:, variables])
@@ -330,7 +330,7 @@ class ConnectedParts:
         return np.split(order, np.cumsum(sizes)[:-1])
 
     def rounded(self, point: FloatArray, known: IntArray) -> IntArray:
-        """Round a point in the parts where that is a solution, and use a known one elsewhere.
+        """Round a point in the parts where that gives a solution; elsewhere take a known solution.
 
         Args:
             point: A value of each variable.

@@ -25,9 +25,9 @@ class PlaceRows:
     Attributes:
         geounit: Row number of the place.
         number: Index of the text among all texts of the partition.
-        cells: The histogram cells of the people whom it summarises.
+        cells: The histogram cells of the people whom the statistic summarises.
         values: The values of these cells, in whole numbers; empty for a share or ratio.
-        read: The rows over them.
+        read: The rows over these cells.
     """
 
     geounit: int
@@ -40,12 +40,12 @@ class PlaceRows:
 
 @dataclass(frozen=True)
 class MostPeople:
-    """Bounds of the people of histogram cells, by sums that counts bound.
+    """Upper bounds of the people in histogram cells, from rows of counts.
 
     Attributes:
         by_cell: Sparse (sums × cells), nonnegative.
-        most: People of each sum.
-        of_cell: People of each cell.
+        most: Most people in each sum.
+        of_cell: Most people in each cell.
     """
 
     by_cell: sparse.csc_array
@@ -54,10 +54,10 @@ class MostPeople:
 
     @classmethod
     def of(cls, rows: LinearConstraints, upper: IntArray | None = None) -> MostPeople:
-        """Read rows of counts; others, with negative coefficients, bound no sum of people.
+        """Collect bounds from rows of counts; skip rows with negative coefficients.
 
         Args:
-            upper: For each cell the most people, where that is known; else by one row of each.
+            upper: Most people in each cell; by default the tightest bound by a single row.
         """
         A = rows.A
         is_sum = np.minimum.reduceat(np.append(A.data >= 0, True), A.indptr[:-1])
@@ -70,7 +70,7 @@ class MostPeople:
         return cls(sparse.csc_array(inside), most, upper)
 
     def among(self, cells: IntArray) -> int:
-        """Return how many people some cells have at most: by a row of all, or each by itself."""
+        """Bound the people in some cells together: by a row with all cells, or cell by cell."""
         inside = sparse.csr_array(self.by_cell[:, cells])
         of_all = self.most[np.diff(inside.indptr) == len(cells)]
         if len(of_all) and of_all.min() < OPEN:
@@ -80,7 +80,7 @@ class MostPeople:
 
 @dataclass(frozen=True)
 class AssembledRows:
-    """Rows over all histogram cells of a batch and choices behind them, as in `ValueRows`.
+    """Rows over all histogram cells of a batch, then over choices, as in `ValueRows`.
 
     Attributes:
         first_cell: For each choice a histogram cell of its place.
@@ -97,7 +97,7 @@ class AssembledRows:
 def assemble(
     found: Sequence[PlaceRows], main: Statistic | None, width: int, people: MostPeople
 ) -> AssembledRows:
-    """Put rows of places together; values on other scales than ``main``'s are multiplied out."""
+    """Stack the rows of places; values on another scale than ``main``'s are multiplied out."""
     none = np.empty(0, dtype=np.int64)
     line, column, plain, by_value = [none], [none], [none], [none]
     least: list[int] = []
@@ -137,9 +137,9 @@ def assemble(
 def _chosen(
     each: PlaceRows, first: int, people: MostPeople
 ) -> Iterator[tuple[IntArray, IntArray, int]]:
-    """Yield columns, coefficients and least of the rows of a choice: 1 where its case holds.
+    """Yield columns, coefficients and least of the rows of a choice, in which one case is 1.
 
-    A row that no case that holds implies is loosened by as much as its people can miss it.
+    Unless a case that is 1 implies a row, the row is loosened until any people meet it.
 
     Args:
         first: Column of the first case.
@@ -161,8 +161,8 @@ def _chosen(
 def _shared_rows(choices: Sequence[Sequence[Row]]) -> Iterator[tuple[IntArray, int, IntArray]]:
     """Yield coefficients and least of each distinct row of some cases, and the cases that imply it.
 
-    A row is implied by another of no greater coefficients and no lower least: of middle values
-    that lie closer together, or farther apart.
+    A row implies every row whose coefficients are all at least as great and whose least is no
+    higher. Rows of middle values that lie closer together or farther apart are examples.
     """
     rows = list(
         dict.fromkeys((tuple(row.plain.tolist()), row.least) for of in choices for row in of)
@@ -185,12 +185,12 @@ def represent(
     summed: IntArray,
     unit: IntArray,
 ) -> list[PlaceRows]:
-    """Keep of each choice among pairs of middle values those that stand for all.
+    """Keep, in each choice among pairs of middle values, the pairs that stand for all.
 
     Args:
         found: The rows of all statistics.
-        main: A statistic of the feature of which values are summed.
-        counts: Sparse (rows × cells): the rows of counts, and what may be asked about.
+        main: A statistic of the feature whose values are summed.
+        counts: Sparse (rows × cells): the rows of counts, and functionals of later questions.
         summed: The value of each histogram cell by that feature.
         unit: The unit of each histogram cell.
     """
@@ -202,7 +202,7 @@ def represent(
     for each in found:
         rows, is_main = each.read.rows, main is not None and each.of.scale == main.scale
         own = [row.plain if is_main else row.coefficients(each.values) for row in rows]
-        # Cells that have one code are alike to the rows of all pairs.
+        # Cells with the same code are alike to the rows of all pairs.
         own += [] if each.read.codes is None else [each.read.codes]
         classes.append(_spread([_classes(own)], each.cells, len(unit)))
         times = [row.by_value for row in rows] if is_main else []

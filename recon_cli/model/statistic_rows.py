@@ -21,11 +21,11 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.schema.statistics import Definition
 from recon_cli.statement.printed import Ends
 
-#: Denominators of ends are kept below it, by widening: products of counts then fit into 64 bits.
+#: Greatest denominator of ends; finer ends are widened, so that products of counts fit 64 bits.
 _FINEST: Final = 2 * 10**6
 
 
-#: Bases of a quotient of which each is looked at.
+#: Most values of a quotient's base that are enumerated.
 _MOST_BASES: Final = 1000
 
 #: The lower and the upper middle value of an even number of people.
@@ -40,7 +40,7 @@ class Row:
 
     Attributes:
         plain: For each histogram cell its coefficient.
-        by_value: What the cell's value is multiplied by.
+        by_value: For each histogram cell the factor of its value.
     """
 
     plain: IntArray
@@ -70,10 +70,10 @@ def share_rows(
 
     Args:
         counted: The histogram cells that the numerator counts.
-        base: Those that the denominator counts.
-        ends: What the text proves.
-        times: What the quotient was multiplied by.
-        known: The least and the greatest number of people in either, by their counts.
+        base: The histogram cells that the denominator counts.
+        ends: The interval that the text proves.
+        times: The factor of the quotient, such as 100.
+        known: Least and greatest number of people in ``counted`` and in ``base``, by counts.
     """
     above = counted.astype(np.int64)
     return _quotient_rows((above, np.zeros_like(above)), base, ends, times, known)
@@ -84,7 +84,7 @@ def mean_rows(base: BoolArray, ends: Ends, unit: int = 1, known: Span | None = N
 
     Args:
         base: The histogram cells whose values are averaged.
-        ends: What the text proves.
+        ends: The interval that the text proves.
         unit: Values are whole multiples of its inverse.
         known: The least and the greatest number of people, by their count.
     """
@@ -100,7 +100,7 @@ def _quotient_rows(
     times: Fraction,
     known: tuple[Span | None, Span | None],
 ) -> list[Row]:
-    """Return the rows of a quotient: of its real values, or where its base is known of whole ones.
+    """Return the rows of a quotient: the hull of whole points if its base is known, else two sides.
 
     Args:
         above: Coefficients of the numerator, plain and by value.
@@ -126,12 +126,12 @@ def _whole_facets(
 ) -> list[tuple[int, int, int]] | None:
     """Return the hull of the whole points (base, numerator) of a quotient, if its base is known.
 
-    The relaxation of its rows has no vertex between whole points, as that of both sides has: a
-    percentage of 7 people becomes one count.
+    All vertices of the hull are whole points. The two sides of a quotient alone have others: with
+    the hull, a percentage of 7 people becomes one count.
 
     Returns:
         Coefficients of numerator and base, and the least of each row; None where the base has too
-        many values, or none that prints so.
+        many values, or no whole point prints the text.
     """
     if base is None or base[1] - base[0] > _MOST_BASES:
         return None
@@ -192,12 +192,12 @@ def widened(ends: Ends) -> Ends:
 
 
 def somebody(base: BoolArray) -> list[Row]:
-    """Return the row that says that somebody is counted: closed ends alone admit nobody."""
+    """Return the row that requires at least one person: closed ends alone admit nobody."""
     return [Row.of(base.astype(np.int64), 1)]
 
 
 def nobody(base: BoolArray) -> list[Row]:
-    """Return the row that says that nobody is counted."""
+    """Return the row that allows no people."""
     return [Row.of(-base.astype(np.int64), 0)]
 
 
@@ -207,7 +207,7 @@ class Measured:
 
     Attributes:
         values: For each histogram cell a whole number.
-        unit: How many of them make 1: values are printed in units of its inverse.
+        unit: The factor that made values whole: a printed 1 is this whole number.
     """
 
     values: IntArray
@@ -227,7 +227,7 @@ class Measured:
 
 
 def impossible(base: BoolArray) -> list[Row]:
-    """Return a row that nobody meets."""
+    """Return a row that no people can meet."""
     return [Row.of(np.zeros(len(base), dtype=np.int64), 1)]
 
 
@@ -237,7 +237,7 @@ def minimum_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list
     Args:
         measured: The value of each histogram cell.
         base: The histogram cells of the statistic.
-        printed: Its value.
+        printed: The value of the statistic.
     """
     below, at = measured.below(printed), measured.at(printed)
     return [*nobody(base & below), *somebody(base & at)]
@@ -250,7 +250,7 @@ def maximum_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list
 
 
 def mode_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list[Row]:
-    """Return the rows of a most frequent value, one of several: no other has more people."""
+    """Return the rows of a mode, which need not be the only one: no value has more people."""
     at = (base & measured.at(printed)).astype(np.int64)
     others = np.unique(measured.values[base & ~measured.at(printed)])
     return [
@@ -260,7 +260,7 @@ def mode_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list[Ro
 
 
 def median_rows(measured: Measured, base: BoolArray, ends: Ends) -> list[Row]:
-    """Return two rows that hold for any median between the two middle values.
+    """Return rows that hold for any median between the two middle values.
 
     At most half of the people are below the interval, and at most half above.
 
@@ -275,7 +275,7 @@ def median_rows(measured: Measured, base: BoolArray, ends: Ends) -> list[Row]:
 def quantile_rows(measured: Measured, base: BoolArray, ends: Ends, order: Fraction) -> list[Row]:
     """Return rows that hold for all nine usual definitions of a quantile.
 
-    They leave one person more below it, and above it, than `median_rows`.
+    They allow one person more below the interval, and above it, than `median_rows`.
 
     Args:
         order: The share of people below the quantile.
@@ -303,7 +303,7 @@ def _order_rows(
 def median_cases(
     measured: Measured, base: BoolArray, ends: Ends, definition: Definition
 ) -> list[list[Row]]:
-    """Return rows for each pair of `middle_pairs`: one of the cases holds, and each is enough."""
+    """Return rows for each of `middle_pairs`: the text is true exactly if some pair's rows hold."""
     pairs = middle_pairs(measured, base, ends, definition)
     return [pair_rows(measured, base, pair, definition) for pair in pairs]
 
@@ -311,14 +311,14 @@ def median_cases(
 def middle_pairs(
     measured: Measured, base: BoolArray, ends: Ends, definition: Definition
 ) -> list[tuple[int, int]]:
-    """Return each pair of middle values that prints so, the closest pairs first.
+    """Return each pair of middle values that prints the text, the closest pairs first.
 
-    Of ``low`` and ``high`` the pair is one value.
+    If the definition is ``low`` or ``high``, both values of a pair are the same.
 
     Args:
         measured: The value of each histogram cell.
         base: The histogram cells of the statistic.
-        ends: What the text proves.
+        ends: The interval that the text proves.
         definition: Median of an even number of people; ``any`` counts as ``middle``.
     """
     values = np.unique(measured.values[base])
@@ -338,9 +338,9 @@ def middle_pairs(
 
 
 def cut_at(pairs: Sequence[Pair], definition: Definition, values: IntArray) -> IntArray:
-    """Return for each value how many rows of pairs tell it from lower ones.
+    """Number values so that all rows of `pair_rows` treat values with equal numbers alike.
 
-    Values of which these are as many are alike to all rows of `pair_rows`.
+    The number counts the cuts below a value: one on either side of each middle value in ``pairs``.
 
     >>> cut_at([(30, 32), (31, 31)], "middle", np.array([29, 30, 31, 32, 33, 40])).tolist()
     [0, 1, 3, 5, 6, 6]
@@ -353,7 +353,7 @@ def cut_at(pairs: Sequence[Pair], definition: Definition, values: IntArray) -> I
 def pair_rows(
     measured: Measured, base: BoolArray, pair: tuple[int, int], definition: Definition
 ) -> list[Row]:
-    """Return the rows of a pair of middle values, as of `middle_pairs`."""
+    """Return the rows of a pair from `middle_pairs`."""
     people, (a, b) = base.astype(np.int64), pair
     before, until = (base & (measured.values < a), base & (measured.values <= b))
     up_to_a, below_b = (base & (measured.values <= a), base & (measured.values < b))
@@ -385,7 +385,7 @@ def quantile_cases(
 
 
 def outwards(ends: Ends) -> Ends:
-    """Return the whole numbers around an interval, which a median interpolated in years lies in.
+    """Widen an interval to whole numbers, for a median that was interpolated within a year.
 
     >>> outwards(Ends(691, 693, 20))
     Ends(least=34, most=35, over=1, is_least_open=False, is_most_open=False)

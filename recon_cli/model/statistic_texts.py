@@ -42,9 +42,9 @@ from recon_cli.schema.statistics import Statistic
 from recon_cli.statement.printed import Ends, printed_value
 from recon_cli.statement.statistics import Printed
 
-#: Pairs of middle values that are looked at; a program chooses among those that stand for them.
+#: Most pairs of middle values for which a program chooses among the pairs that stand for all.
 _MOST_PAIRS: Final = 200
-#: Those that are tried first, since a program of all is slow.
+#: Number of pairs that are tried first, since a program with all of them is slow.
 _FEW: Final = 5
 
 
@@ -53,14 +53,14 @@ class KnownCounts:
     """The least and the greatest number of people in sets of histogram cells, by counts alone.
 
     Attributes:
-        spans: By the sorted numbers of the cells, as bytes.
+        spans: Least and greatest number of people, by the sorted cell numbers as bytes.
     """
 
     spans: Mapping[bytes, Span]
 
     @classmethod
     def of_rows(cls, rows: Sequence[LinearConstraints]) -> KnownCounts:
-        """Read sums of people between ends, over histogram cells; others have no ends."""
+        """Collect the bounds of rows that sum people of histogram cells; skip other rows."""
         spans: dict[bytes, Span] = {}
         for each in rows:
             A, sides = each.A, (each.least.tolist(), each.most.tolist())
@@ -83,12 +83,11 @@ class StatisticRows:
 
     Attributes:
         rows: People who print the text meet all of them.
-        is_exact: Whether people who meet them print the text, too. Of the nearest middle values
-            they do, and others may print it besides.
-        choices: Rows of which one set holds besides; none for no choice.
-        pairs: Pairs of middle values that print so, of which choices are made by `among`.
-        most: This many of them are tried, once some stand for others; if those are all the rows are
-            exact.
+        is_exact: Whether the rows are necessary and sufficient for the text. Rows of the nearest
+            middle values are only sufficient.
+        choices: Sets of rows, one of which must hold besides; empty if there is no choice.
+        pairs: Pairs of middle values that print the text; `among` makes choices of them.
+        most: Most pairs among which to choose; if none is left out the rows are exact.
         codes: For each histogram cell a number that is the same for cells which the rows of all
             pairs treat alike.
         rows_of: Makes the rows of a pair.
@@ -103,7 +102,7 @@ class StatisticRows:
     rows_of: Callable[[Pair], list[Row]] | None = None
 
     def among(self, kept: Sequence[int]) -> StatisticRows:
-        """Make choices of the pairs that stand for all, of these of the ones that are tried.
+        """Make choices of the first `most` of the kept pairs, which stand for all.
 
         Raises:
             ValueError: There are no pairs.
@@ -119,12 +118,12 @@ class StatisticRows:
 
 @dataclass(frozen=True)
 class CellVectors:
-    """The histogram cells of a batch that a statistic of a table's cell is about.
+    """The histogram cells of a batch that enter the statistic of a table's cell.
 
     Attributes:
-        counted: Those that its numerator counts.
-        base: Those that its denominator counts.
-        measured: Their values; zeros where it is of no values.
+        counted: Mask of the cells that the numerator counts.
+        base: Mask of the cells that the denominator counts.
+        measured: Values of the cells; zeros if the statistic has no feature with values.
     """
 
     of: Statistic
@@ -150,7 +149,7 @@ class CellVectors:
 
 @dataclass(frozen=True)
 class PlaceVectors:
-    """The histogram cells of one place that a statistic is about, as `CellVectors`."""
+    """The histogram cells of one place that enter a statistic, as in `CellVectors`."""
 
     of: Statistic
     cells: IntArray
@@ -163,7 +162,7 @@ class PlaceVectors:
 
         Args:
             middle: As for `recon_cli.model.counts.StatisticTexts`.
-            counts: What counts alone say of people in sets of histogram cells.
+            counts: Bounds of people in sets of histogram cells, by counts alone.
         """
         people = counts.of(self.cells[self.base])
         ends = law.ends(text)
@@ -238,7 +237,7 @@ def statistic_of(table: Table) -> Statistic:
     """Return the statistic of a table that has one.
 
     Raises:
-        ValueError: Its cells are counts.
+        ValueError: The table's cells are counts.
     """
     if table.statistic is None:
         raise ValueError(f"table {table.name} has counts")

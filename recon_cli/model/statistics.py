@@ -1,7 +1,7 @@
 """Printed statistics of some regions, joined to the rows of their counts.
 
-They stand behind margins and lattice, which are about counts alone: Eq. (printed) of
-docs/statistics.md.
+The rows of statistics come after the rows of margins and of the lattice, which have only counts:
+Eq. (printed) of docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
 from recon_cli.schema import Release, Table
 from recon_cli.statement.statistics import Printed
 
-#: Returns the columns of a batch that a statistic of a table's cell is about.
+#: Function that returns the columns of a batch that enter the statistic of a table's cell.
 Vectors = Callable[[Table, int, Candidates], CellVectors]
-#: Connected pairs of middle values among which a solver chooses in seconds.
+#: Most connected pairs of middle values among which a solver chooses in seconds.
 _MOST_CHOICES: Final = 250
 
 
@@ -41,15 +41,15 @@ class JoinedRows:
     """The rows of counts and statistics of a batch.
 
     Attributes:
-        columns: Over the people and excesses of its histogram cells, and choices behind them.
+        columns: Rows over the people and excesses of histogram cells, then over choices.
         cells: Number of histogram cells.
         row_geounit: For each row the row number of its geounit, −1 for those of excesses.
         row_statistic: For each row the place of its text in the partition's
             `StatisticTexts.frame`, −1 where it is of no statistic.
         values: The same rows, over single cells and choices.
         suspects: Row numbers of geounits with a statistic of nobody.
-        is_exact: Whether people who meet the rows would print the same texts. Rows of a median
-            whose definition, or whose middle values, are not known only hold for who does.
+        is_exact: Whether the rows are necessary and sufficient for the texts. They are not for a
+            median whose definition, or whose middle values, are not known.
     """
 
     columns: SummedColumns
@@ -62,7 +62,7 @@ class JoinedRows:
 
     @property
     def has_many_choices(self) -> bool:
-        """Report whether more pairs of middle values hang together than are worth a search."""
+        """Report whether more pairs of middle values are connected than are worth a search."""
         choices = self.choices
         if len(choices) <= _MOST_CHOICES:
             return False
@@ -85,7 +85,7 @@ class JoinedRows:
     def encoded(self, people: IntArray) -> IntArray:
         """Return values of the columns from people in single histogram cells.
 
-        Of each choice the first case that holds for them is chosen; none where none holds.
+        In each choice the first case that holds for these people gets 1; if none holds, no case.
         """
         columns = self.columns
         found = np.zeros(columns.rows.A.shape[1], dtype=np.int64)
@@ -120,7 +120,7 @@ class JoinedRows:
             counts: The rows of counts, over single histogram cells.
 
         Raises:
-            SolverError: A sum of values has no end that can be held.
+            SolverError: A sum of values has no finite upper bound.
         """
         rows, number = self.columns.rows, len(counts.least)
         people = np.unique(self.people)
@@ -171,7 +171,7 @@ def statistic_features(release: Release) -> frozenset[int]:
 
 
 def averaged_features(release: Release) -> frozenset[int]:
-    """Return the indices of features whose single values some statistic is of."""
+    """Return the indices of features whose values enter some statistic, such as a mean age."""
     found = {statistic_of(table).feature for table in release.statistics}
     return frozenset(f for f in found if f is not None)
 
@@ -196,11 +196,11 @@ def join_statistics(
         batch: Whole regions.
         candidates: Its histogram cells, all listed.
         row_geounit: For each row the row number of its geounit.
-        apart: Sparse (counts × cells): what may be asked about, which stays apart.
-        known: What counts say of sets of cells.
+        apart: Sparse (counts × cells): counts of later questions, which tell cells apart.
+        known: Bounds of people in sets of cells, by counts alone.
         is_whole: For each unit whether all its possible people are candidates, and bounded.
-        vectors: Where candidates are no histogram cells: those that a statistic is about.
-        upper: For each candidate the most people, where that is known better than by single rows.
+        vectors: Finds the candidates that enter a statistic; by default they are histogram cells.
+        upper: Most people in each candidate, if more is known than single rows prove.
 
     Raises:
         SolverError: Nothing bounds the people of a statistic.

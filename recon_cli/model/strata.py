@@ -1,4 +1,4 @@
-"""The geounits of a batch by coverage pattern, with the counts of their rows or bounds of these.
+"""The geounits of a batch by coverage pattern, with the counts or intervals of their rows.
 
 The strata of a unit determine whether its number of people is bounded or known, and which features
 are distinguished there.
@@ -32,12 +32,12 @@ class Stratum:
         geounits: Row numbers of the geounits in the partition.
         of_unit: For each unit of the batch its place in `geounits`, or −1.
         groups: Rows by constrained features.
-        rhs: (geounits × rows) right-hand sides; of intervals the upper ends, `OPEN` of
-            `recon_cli.frames` where there is none.
+        rhs: (geounits × rows) right-hand sides; for intervals the upper ends,
+            `recon_cli.frames.OPEN` where there is none.
         screens: Further margins, sums of rows, over few features.
         screen_counts: (geounits × screen rows) counts.
-        least: (geounits × rows) lower ends; None where they are the upper ones.
-        needed: (geounits × rows) which rows say more than others together; None for all.
+        least: (geounits × rows) lower ends; None where they equal `rhs`.
+        needed: (geounits × rows) mask of rows that do not follow from others; None for all.
     """
 
     pattern: int
@@ -67,8 +67,8 @@ def find_strata(
     """Group the batch's geounits by pattern, with the counts of their rows.
 
     Returns:
-        The strata; for each (geounits × fine rows) the counts that are lifted, none of intervals;
-        and row numbers of geounits whose counts contradict each other.
+        The strata; for each its lifted counts (geounits × fine rows), no rows for intervals; and
+        the row numbers of geounits whose counts contradict each other.
 
     Raises:
         SourceError: A geounit has more people than can be held.
@@ -168,7 +168,7 @@ def _require_room(plan: Plan, counts: PartitionCounts, geounits: IntArray, least
     """Refuse geounits whose statements prove more people than a partition can have.
 
     Raises:
-        SourceError: There is one; names it.
+        SourceError: A geounit is refused; the message names it.
     """
     beyond = np.flatnonzero((least > MOST_PEOPLE).any(axis=1))
     if len(beyond):

@@ -1,8 +1,8 @@
 """Sums instead of single values: histogram cells that rows tell apart by their value alone.
 
-Of consecutive whole values from α to β that only sums of values tell apart, the people y and the
-excess s of their values over α are enough: 0 <= s <= (β − α) y. Each such s is attained, so that
-nothing is lost, and people are placed on single values afterwards: Eq. (excess).
+If only sums of values tell the consecutive whole values from α to β apart, then the number of
+people y and the excess s of their values over α suffice: 0 <= s <= (β − α) y. Every such s is
+attained, so no solution is lost; people are placed on single values afterwards: Eq. (excess).
 
 See *excess* in docs/glossary.md.
 """
@@ -52,8 +52,8 @@ class SummedColumns:
     """Rows over the people and the excess of runs of histogram cells: Eq. (excess).
 
     Attributes:
-        rows: Those of the cells, in their order, and one for each excess.
-        unit: For each column its unit, rising.
+        rows: The rows over cells, in their order, then one for each excess.
+        unit: For each column its unit, sorted.
         people: For each histogram cell the column of its run's people.
         excess: For each histogram cell the column of its run's excess, −1 where it has none.
         offset: For each histogram cell its value over the least of its run.
@@ -73,7 +73,7 @@ class SummedColumns:
         """Return functionals over the columns from functionals that are equal on each run.
 
         Raises:
-            ValueError: One differs within a run.
+            ValueError: A functional differs within a run.
         """
         lead = np.flatnonzero(self.first & (self.offset == 0))
         shape = (len(self.people), len(self.unit))
@@ -121,8 +121,7 @@ def sum_columns(
     """Add up histogram cells that no row tells apart but by their value.
 
     Args:
-        rows: Over the cells.
-        unit: For each cell its unit, rising.
+        unit: For each cell its unit, sorted.
         apart: Sparse (functionals × cells): cells that these tell apart are not added up.
     """
     plain, by_value = sparse.csc_array(rows.plain), sparse.csc_array(rows.by_value)
@@ -154,9 +153,9 @@ def _runs(alike: IntArray, values: IntArray, is_summed: BoolArray) -> tuple[IntA
     """Number runs of consecutive values, and mark the first cell of each value.
 
     Args:
-        alike: For each cell the class of cells that rows treat alike, rising.
-        values: Its value, rising within a class.
-        is_summed: Whether rows contain its value.
+        alike: For each cell the class of cells that rows treat alike, sorted.
+        values: The value of each cell, sorted within a class.
+        is_summed: For each cell whether rows contain its value.
     """
     step = np.diff(values, prepend=0)
     is_new_class = np.diff(alike, prepend=-1) != 0
@@ -171,7 +170,7 @@ def _assembled(
     offset: IntArray,
     is_first: BoolArray,
 ) -> SummedColumns:
-    """Build the rows over people and excess; runs of one sum share their excess."""
+    """Build the rows over people and excess; runs with the same factors share an excess."""
     of_run, low, high = runs
     lead = np.flatnonzero(is_first & (offset == 0))
     lead = lead[np.argsort(of_run[lead], kind="stable")]

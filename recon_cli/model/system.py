@@ -30,12 +30,12 @@ from recon_cli.model.strata import (
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 BATCH = 4096
-#: The same where counts are intervals: of all margins two ends are dense then.
+#: Units in a batch where counts are intervals: both ends of all margins are dense then.
 INTERVAL_BATCH = 256
-#: Candidates of a unit, in the mean of its region, up to which they are listed rather than held as
+#: Candidates per unit, on average over a region, up to which they are listed rather than held as
 #: dense arrays, where counts are intervals.
 MOST_LISTED = 300
-#: Candidates of a batch, where counts are intervals: each is in up to hundreds of rows.
+#: Most candidates of a batch where counts are intervals: each may be in hundreds of rows.
 MOST_CANDIDATES = 200_000
 
 
@@ -45,17 +45,17 @@ class System:
 
     Attributes:
         units: Row numbers of the batch's units in the partition.
-        regions: For each unit the number of its region in the partition, rising.
+        regions: For each unit the number of its region in the partition, sorted.
         strata: The geounits of the batch with their right-hand sides.
         rows: One equality for each positive right-hand side.
         row_geounit: For each row the row number of its geounit in the partition.
         row_of_pattern: For each row its number among the rows of its geounit's coverage pattern.
         fine: For each stratum (geounits × fine rows) counts for its lift.
-        is_bounded: For each unit whether every possible record is in some row. Where not, the
-            tables in use do not say how many people there are; nor of units that are not listed.
+        is_bounded: For each unit whether every possible record is in some row, so that tables
+            bound the number of people; False for a unit that stands for unlisted units.
         has_total: For each unit whether its own tables give its number of people.
         seen: (units × features) whether a published cell in use tells the feature's values apart.
-        suspects: Row numbers of geounits whose counts contradict each other before any bound.
+        suspects: Row numbers of geounits whose counts contradict each other before propagation.
         is_listed: For each unit whether its candidates are among `candidates`. Where they are too
             many, a dense domain stands for them.
         joined: The rows of counts and printed statistics; None where nothing is printed.
@@ -83,7 +83,7 @@ class System:
 
     @property
     def people_rows(self) -> LinearConstraints:
-        """Return the same rows over single candidates."""
+        """Return the rows of `program` over single candidates."""
         return self.rows if self.joined is None else self.joined.values.rows
 
     @property
@@ -92,9 +92,9 @@ class System:
         return self.joined is None or self.joined.is_exact
 
     def people_rows_of_units(self) -> LinearConstraints:
-        """Return these rows with each unit apart, see `recon_cli.model.program.relax`.
+        """Return `people_rows` relaxed unit by unit: see `recon_cli.model.program.relax`.
 
-        Statistics of coarser geounits say nothing of one unit alone.
+        Statistics of coarser geounits are left out, since they bound no single unit.
         """
         rows, of_row = self.people_rows, self.row_geounit
         if self.joined is not None:
@@ -111,11 +111,11 @@ class System:
 
     @property
     def column_region(self) -> IntArray:
-        """Return the number of the region of each column of `program`, rising."""
+        """Return the number of the region of each column of `program`, sorted."""
         return self.regions[self.column_unit]
 
     def geounits_of(self, rows: IntArray | BoolArray) -> IntArray:
-        """Return the row numbers of the geounits that some rows of `program` are of."""
+        """Return the row numbers of the geounits to which some rows of `program` belong."""
         of_row = self.row_geounit if self.joined is None else self.joined.row_geounit
         found = np.unique(of_row[rows])
         return found[found >= 0]
@@ -154,15 +154,15 @@ def build_systems(
 
     Args:
         batch: Units in a batch, exceeded only by a region that is larger.
-        most_listed: Candidates of a unit, in the mean of its region, that are listed; None for
-            as many as can be.
-        must_list: Whether more candidates than can be listed are refused, where counts are
-            intervals; else they are not listed.
-        whole_regions: Where False, and counts are intervals, batches are as many units as can be
-            listed, and coarser geounits may lack people: for units that are taken alone.
+        most_listed: Most candidates per unit, on average over a region, to list; None for as many
+            as possible.
+        must_list: Where counts are intervals, refuse more candidates than can be listed; else
+            leave them unlisted.
+        whole_regions: If False, and counts are intervals, batches have as many units as can be
+            listed and may split a region, for callers that consider each unit alone.
 
     Raises:
-        SolverError: There are more.
+        SolverError: There are more candidates than can be listed.
     """
     if counts.intervals is not None:
         batch = min(batch, INTERVAL_BATCH)
@@ -174,7 +174,7 @@ def build_systems(
 
 
 def whole_regions_of(counts: PartitionCounts, batch: int = INTERVAL_BATCH) -> Iterator[slice]:
-    """Yield units in batches of whole regions; only one large region exceeds the batch size."""
+    """Yield batches of whole regions; a batch larger than ``batch`` units is a single region."""
     ends = np.append(np.flatnonzero(np.diff(counts.region)) + 1, len(counts.units)).tolist()
     first = last = 0
     for end in ends:
@@ -226,7 +226,7 @@ def build_system(
         )
     equations = _equations(plan, strata, candidates, listed)
     is_bounded = bounded_units(plan, strata, len(units), is_exact=counts.intervals is None)
-    # What is published of a larger place bounds units that are not listed, too, all together.
+    # Counts of a larger place bound its unlisted units, too, all together.
     is_whole = is_bounded
     is_bounded = is_bounded & counts.is_listed[units]
     joined = None
@@ -286,7 +286,7 @@ def _margins(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) -> s
 def _margins_of_places(
     plan: Plan, strata: Sequence[Stratum], candidates: Candidates
 ) -> list[LinearConstraints]:
-    """Return all margins of each stratum, place by place, between what counts say of them."""
+    """Return all margins of each stratum, place by place, between their bounds by counts."""
     found = []
     for stratum in strata:
         every = replace(stratum, needed=None)
@@ -307,7 +307,7 @@ def _require_listed(
     """Refuse statistics where the histogram cells are too many to list.
 
     Raises:
-        SolverError: Names a unit.
+        SolverError: The statistics are refused; the message names a unit.
     """
     if not listed.all():
         geoid = counts.geoids[int(units[np.argmin(listed)])]
@@ -338,7 +338,7 @@ class _Equations:
 def _equations(
     plan: Plan, strata: Sequence[Stratum], candidates: Candidates, listed: BoolArray
 ) -> _Equations:
-    """Build rows with at least one candidate: Eq. (published), less zeros that candidates meet."""
+    """Build the rows that contain a candidate: Eq. (published); rows of zeros contain none."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     numbers, cells, coefficients = [none], [none], [none]
     least, most, geounits, unmatched, of_pattern = [none], [none], [none], [none], [none]
@@ -398,7 +398,7 @@ def row_entries(
 def _weights(
     plan: Plan, tally: Sequence[int | None], atoms: AtomArray
 ) -> list[tuple[BoolArray, IntArray]]:
-    """Return for each tallied feature the rows that tally it, and the options of the candidates."""
+    """Return for each tallied feature a mask of its rows, and the candidates' option counts."""
     tallied = sorted({at for at in tally if at is not None})
     return [
         (

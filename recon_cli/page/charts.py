@@ -72,7 +72,7 @@ class Scale:
     Attributes:
         title: Quantity, with its unit.
         low, high: Its ends; None to let the data decide.
-        is_log: Equal ratios are equally long.
+        is_log: Whether the scale is logarithmic.
     """
 
     title: str
@@ -88,7 +88,7 @@ class CurvePoint:
     Attributes:
         interval: Interval of ``y``, if it was measured.
         label: Written beside a mark.
-        box: Within the interval, of a mark: where half of what it stands for lies.
+        box: Part of the interval that has the middle half of the values behind a mark.
     """
 
     x: float
@@ -161,7 +161,7 @@ class Mark:
     """A part of a bar, or a point.
 
     Attributes:
-        value: In percent; of a bar the length of the part.
+        value: Value in percent; for a bar the length of the part.
         text: The value as it is written beside it; empty for none.
         interval: Interval of a point: its ends, in percent.
         about: Text that is shown on hovering.

@@ -19,7 +19,7 @@ class ResultTable:
         rows: Cells, as many as columns.
         text_columns: Number of columns, from the left, that hold words instead of numbers.
         is_list: Whether rows are alike, so that a reader may sort and filter them; else their
-            order says something, as that of sums and classes does.
+            order has a meaning, as that of sums and classes.
         pages: Page that the first cell of each row links to, empty for none; or nothing.
     """
 
@@ -35,7 +35,7 @@ class ResultTable:
         return f"## {markdown_text(self.title)}\n\n{table}"
 
 
-#: Over a page about counts or records whose chance follows from a seed.
+#: Banner of a page about counts or records whose random draws follow from a seed.
 NOT_FOR_PUBLICATION: Final = (
     "For study, not for publication: chance follows from a seed (study_seed), and whoever guesses "
     "the seed takes the protection off again."
@@ -101,7 +101,7 @@ class KeyFigure:
     """A number at the top of the report.
 
     Attributes:
-        note: Beside it, smaller.
+        note: Smaller text beside it.
     """
 
     label: str
@@ -161,8 +161,8 @@ class ReportDocument:
     """The whole report.
 
     Attributes:
-        subject: One line under it.
-        answers: Beside the headline.
+        subject: One line under the title.
+        answers: Answers beside the headline.
         banner: A sentence over everything that nobody must miss; empty for none.
     """
 

@@ -25,7 +25,7 @@ from recon_cli.page.charts import (
 
 #: Pixels of a bar with the space around it and without; of a point; between the rows of points.
 _BAR, _BAR_INK, _POINT, _ROW_GAP = 24, 17, 16, 8
-#: Beside the scale, for numbers; under it, for ticks and its title; the narrowest label.
+#: Pixels beside the scale, for numbers; under it, for ticks and title; of the narrowest label.
 _NUMBERS, _SCALE, _LEAST_LABEL = 56, 40, 48
 
 
@@ -274,7 +274,7 @@ def _ticks(scale: Scale, values: list[float]) -> list[float]:
 #: Pixels: of a drawing on a screen or on paper, and on a phone; between panels.
 WIDE, NARROW = 720, 350
 _GAP = 32
-#: In place of a chart without a single value.
+#: Text in place of a chart without a single value.
 NOTHING = "Nothing is drawn: every number is withheld or unknown."
 _FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 

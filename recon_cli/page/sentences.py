@@ -1,4 +1,4 @@
-"""Sentences about facts, as templates beside the capabilities have them.
+"""Sentences about facts, from templates beside the capabilities.
 
 Jinja is loaded with the first sentence, so that a command without one does not wait for it.
 """
@@ -21,7 +21,7 @@ _PACKAGE: Final = __package__.partition(".")[0]
 _FOLDER: Final = Path(__file__).parents[1]
 #: Takes the place of a template's blank lines, since facts may have blank lines, too.
 _END: Final = "\ue000"
-#: What formats facts, by name.
+#: Filters that format facts, by name.
 _FILTERS = (
     *(words.capitalized, words.count, words.enumerate_words, words.of_people, words.of_units),
     *(words.percent, words.percentage, words.signed, counted, plural),
@@ -29,7 +29,7 @@ _FILTERS = (
 
 
 def sentences(template: str, macro: str, package: str, **facts: object) -> list[str]:
-    """Write sentences about facts, as a macro of a package's template has them.
+    """Write the sentences of a macro of a package's template, filled with facts.
 
     Sentences keep their marks: `recon_cli.page.markup.to_html` is for pages, `to_text` for
     terminals. Nothing is escaped here.

@@ -18,7 +18,7 @@ class Sizes:
     """Size classes by lower bounds of population.
 
     Attributes:
-        lowest: The lowest population of each class, rising; the last has no upper end.
+        lowest: The lowest population of each class, sorted; the last has no upper end.
     """
 
     lowest: tuple[int, ...]

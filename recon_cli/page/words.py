@@ -15,7 +15,7 @@ class Words:
 
     Attributes:
         unit: Name of a geounit of the finest level (``block``).
-        columns: Histogram column → what it is called.
+        columns: Histogram column → its name for readers.
         is_study: Whether the 2010 study is compared with: only then its own words are used.
         person: Subject of one record (``person``, ``household``, ``stay``).
     """

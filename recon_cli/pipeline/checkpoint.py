@@ -19,7 +19,7 @@ from recon_cli.ask.question import Checkpoint
 from recon_cli.model.ledger import Arrays
 from recon_cli.store import Piece, Staging, files
 
-#: Seconds between two writes, and how often as long as the last one took.
+#: Fewest seconds between two writes, also as a multiple of the time that the last one took.
 _EVERY, _SHARE = 2.0, 20.0
 _DIGEST = 64
 
@@ -58,7 +58,7 @@ class PieceCheckpoint(Checkpoint):
         """Open the checkpoint and load what an earlier run left.
 
         Args:
-            is_over: Nobody looks for more.
+            is_over: Whether the search has ended.
         """
         self.is_over = is_over
         self._home = staging.begun(piece)

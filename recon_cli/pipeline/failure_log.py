@@ -17,7 +17,7 @@ from recon_cli.store.folder import open_folder
 from recon_cli.store.published import read_names
 from recon_cli.store.recipe import CONTRADICTIONS, DISAGREEMENTS
 
-#: Places whose names are told.
+#: Most places whose names are added to a message.
 _NAMED: Final = 8
 
 
@@ -26,7 +26,7 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
     """Write the proof of a contradiction, or its page, to ``<work>/contradictions/`` and name it.
 
     Args:
-        question: The one that is asked; proven is what `recon reconstruct` refuses.
+        question: The question, which proves contradictions that `recon reconstruct` refuses.
         part: Published counts and candidates of the regions in question.
 
     Raises:
@@ -66,7 +66,7 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
 
 
 def _names(work: Path, message: str) -> str:
-    """Tell what people call the first places that a message names by their geoids."""
+    """Return the names of the first places that a message names by their geoids."""
     names = read_names(open_folder(work, INGEST, "geounits"))
     words = set(re.findall(r"\w+", message))
     told = [f"{geoid} is {name}" for geoid, name in names.items() if geoid in words][:_NAMED]

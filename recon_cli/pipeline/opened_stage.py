@@ -64,17 +64,17 @@ class QuestionStage(OpenedStage):
 
     Attributes:
         geounits: ``geounits/``, which says how partitions are cut into pieces.
-        arguments: Gives what its ``of`` makes it from.
+        arguments: Returns the arguments of the question's ``of``.
         question: Imports the class of the `recon_cli.ask.question.Question`; default that of the
             module ``question`` of the stage's capability.
-        records: Makes what reads them, see `recon_cli.pipeline.question_worker.Records`, where the
+        records: Makes the reader of records (`recon_cli.pipeline.question_worker.Records`), if the
             question starts from records.
         notes: Further entries of the manifest.
         grain: People that are worth starting a process for.
         pieces: Pieces to work on; default the pieces that ``geounits/`` was cut into.
-        partners: Makes what reads further releases, see
-            `recon_cli.pipeline.question_worker.Partner`, where the question is about several.
-        beside: Writes what lies beside the answers of all pieces, and gives further notes.
+        partners: Makes the readers of further releases
+            (`recon_cli.pipeline.question_worker.Partner`), if the question is about several.
+        beside: Writes files beside the answers of all pieces, and returns further notes.
     """
 
     run: Run

@@ -52,7 +52,7 @@ def in_order(
     """Sort stages by dependency; independent stages keep the given order.
 
     Args:
-        dependencies: Stage → those of ``names`` that make what it reads; none if it is missing.
+        dependencies: Stage → stages in ``names`` that make its inputs; a missing stage needs none.
         source: Name of their list in messages.
 
     Raises:

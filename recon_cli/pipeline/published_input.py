@@ -19,7 +19,7 @@ class PublishedInput:
 
     Attributes:
         release: The schema by which the counts are read.
-        unpublished: Names of tables that a selection by level would have had, too.
+        unpublished: Names of tables that a selection by level includes, but are not published.
     """
 
     release: Release
@@ -50,7 +50,7 @@ class PublishedInput:
 
     @property
     def tables_in_use(self) -> dict[str, Any]:
-        """Return what a question about the counts is made from."""
+        """Return the arguments from which a question about the counts is made."""
         return {"release": self.release, "tables": self.used, "coverage": self.coverage}
 
     @property

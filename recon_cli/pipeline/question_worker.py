@@ -38,7 +38,7 @@ class Asked:
     """The inputs that all pieces share.
 
     Attributes:
-        records: Reads records, where the question starts from some.
+        records: Reader of records, if the question starts from records.
         partners: Readers of further releases, for a question about several.
     """
 

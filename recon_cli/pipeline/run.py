@@ -45,8 +45,8 @@ Result = TypeVar("Result")
 #: People that are worth starting a process for, where each takes microseconds; a worker needs a
 #: second or so to start.
 PEOPLE_PER_PROCESS = 100_000
-#: What a process takes at most with nothing to do, and for each person of its piece; measured
-#: by `benchmarks/`, rounded up.
+#: Most memory of a process with nothing to do, and for each person of its piece; measured by
+#: `benchmarks/`, rounded up.
 PROCESS_BYTES, PERSON_BYTES = 350_000_000, 3_000
 
 
@@ -249,8 +249,8 @@ class Run:
             light: For quick work: people that are done in the time that a process takes to
                 start. Fewer processes are started than the config allows where each would have
                 less.
-            grain: People that are worth starting a process for, where the config does not say how
-                many there are.
+            grain: People that are worth starting a process for, if the config does not set the
+                number of processes.
         """
         level = self.release.geography.partition
         shards = [WorkItem(f"{level} {piece.name}", piece, piece.people) for piece in pieces]

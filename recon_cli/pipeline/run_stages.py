@@ -34,7 +34,7 @@ def refuse_statistics(release: Release, command: str) -> None:
     """Refuse a release with printed statistics, for a command that does not use them.
 
     Raises:
-        ConfigError: It has some; names them.
+        ConfigError: The release has some; the message names them.
     """
     if release.statistics:
         names = ", ".join(table.name for table in release.statistics[:6])

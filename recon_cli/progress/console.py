@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Seconds between plain lines.
 _EVERY = 5.0
-#: Times a second that the live view is drawn, however often work is heard of.
+#: Times a second that the live view is drawn, however often progress arrives.
 _FRAMES = 5
 #: Columns that the bar must have to be worth drawing.
 _BAR = 8
@@ -28,8 +28,8 @@ class ConsoleReporter:
     """Reports on a rich console.
 
     Attributes:
-        make_console: Makes the one on stderr when there is something to say: rich loads slowly.
-        verbose: Whether details are said.
+        make_console: Makes the console on stderr on first use, since rich loads slowly.
+        verbose: Whether details are printed.
         place: Which stage of how many (``2/5``), where there are several.
     """
 

@@ -14,13 +14,13 @@ from recon_cli.progress.protocol import NO_STATUSES, Task
 
 #: Seconds that the rate is measured over, so that it follows the work.
 _WINDOW = 30.0
-#: Seconds between two samples of it.
+#: Seconds between two samples of the rate.
 _SAMPLE = 1.0
 #: Statuses that are shown under other names here.
 _WORDS = {"unique": "proven unique"}
 #: Statuses of things that are counted but not decided yet.
 _UNDECIDED = "undecided"
-#: Shown statuses come first, others after them.
+#: Statuses in the order in which they are shown; others follow.
 _ORDER = ("unique", "proven", "likely", "solved", "bounded", "open")
 
 
@@ -76,7 +76,7 @@ class Tally:
         self._started = clock()
         self._units = self._people = 0
         self._statuses: Counter[str] = Counter()
-        #: Time, people, units, what was decided; the first is the oldest that rates look back to.
+        #: Samples of time, people, units and decisions; rates look back to the first.
         self._samples = deque([(self._started, 0, 0, 0)])
         self._lock = threading.Lock()
         self._advanced = self._started

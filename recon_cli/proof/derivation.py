@@ -19,9 +19,9 @@ from recon_cli.proof.scope_rows import OPEN, RowSource, ScopeRows
 from recon_cli.solve.dual_bounds import whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: Multiples of the goal, so that the weights of duals are whole.
+#: Multiples of the goal that are tried to make the weights of duals whole.
 MULTIPLES: Final = (*range(1, 13), 60, 2520, 10**6)
-#: More records than a bound that is open stands for; only a proposal rests on it.
+#: Number of records that stands for an open bound in a relaxation; no proof depends on it.
 _MANY: Final = 10**7
 _PASSES: Final = 60
 
@@ -35,12 +35,12 @@ Terms = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Line:
-    """A line `p`.
+    """A line `p` of a proof.
 
     Attributes:
         terms: Weights and numbers of rows, `GOAL` among them.
-        rests_on: The places in the log of the lines that it rests on.
-        before: For each end that it narrowed the line that had made it, if one had.
+        rests_on: Places in the log of the lines that this line depends on.
+        before: For each bound that the line changed, the line that had made this bound, if any.
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -53,8 +53,8 @@ class Count:
     """A count over a scope's unknowns.
 
     Attributes:
-        coefficients: Unknown → how often it counts.
-        is_whole: Whether all units in which it counts lie in the scope.
+        coefficients: Unknown → how often it is counted.
+        is_whole: Whether all units of the count lie in the scope.
     """
 
     coefficients: dict[int, int]
@@ -78,7 +78,7 @@ class ScopeProver:
     """Searches for lines in one scope of a proof, each a use of Eq. (rule).
 
     Attributes:
-        scope: The checker's (`recon_cli.reconcheck.Scope`), without bounds so far.
+        scope: The checker's scope (`recon_cli.reconcheck.Scope`), without bounds at first.
         budget: Budget of relaxations.
         log: Lines that changed a bound.
         made_by: For an upper (true) or lower end of an unknown, the line that made it.
@@ -94,7 +94,7 @@ class ScopeProver:
     def of(
         cls, source: RowSource, scope: Any, budget: Budget, alone: Collection[int] | None = None
     ) -> ScopeProver:
-        """Prepare for a scope of a publication, or the counts of some units alone."""
+        """Prepare a prover for a scope of a publication, or for the counts of some units alone."""
         return cls(scope, source.rows(scope, alone), budget)
 
     def __post_init__(self) -> None:
@@ -179,7 +179,7 @@ class ScopeProver:
                     self.made_by[end] = line
 
     def restrict(self, unknown: int, number: int, *, is_less: bool) -> bool:
-        """Restrict an unknown to at most a number, or more; return whether that contradicts."""
+        """Bound an unknown by a number (at most, or more); return whether that contradicts rows."""
         mark = len(self.scope.trail)
         row: Row = ({unknown: 1}, None, number) if is_less else ({unknown: -1}, None, -number - 1)
         is_end = bool(self.scope.add((1, row)))
@@ -279,7 +279,7 @@ class ScopeProver:
         return cost
 
     def closure(self, lines: Iterable[int]) -> set[int]:
-        """Return lines of the log, with those that they depend on."""
+        """Return lines of the log, with all lines that they depend on."""
         kept = set(lines)
         for at in range(len(self.log) - 1, -1, -1):
             if at in kept:

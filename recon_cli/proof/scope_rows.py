@@ -33,11 +33,11 @@ class ScopeRows:
         names: Name of each row in proofs: ``2:0.13``; ``2=0,1:1,3`` for a separator of cliques;
             ``2:3.1@0`` and ``2:3.1%0`` for a sum and a row of a printed text.
         A: Sparse (rows × unknowns).
-        least: At least; −1 where the row has no lower end.
-        most: At most; `OPEN` where it has no upper end.
+        least: Lower bound of each row; −1 where there is none.
+        most: Upper bound of each row; `OPEN` where there is none.
         unknowns: Name of each unknown in the checker.
-        unit: The number of its unit; −1 of a sum of a printed text.
-        sums: Place and name in proofs of each unknown that is such a sum.
+        unit: For each unknown the number of its unit; −1 for a sum of a printed text.
+        sums: Place and name in proofs of each unknown that is a sum of a printed text.
     """
 
     names: tuple[str, ...]
@@ -49,7 +49,7 @@ class ScopeRows:
     sums: Mapping[int, str] = field(default_factory=dict)
 
     def completed(self, people: IntArray) -> IntArray:
-        """Return numbers of kinds with the sums of printed texts that they make."""
+        """Fill in the sums of printed texts that follow from the number of people of each kind."""
         links = np.array([at for at, name in enumerate(self.names) if "@" in name], dtype=np.int64)
         if not len(links):
             return people
@@ -61,7 +61,7 @@ class ScopeRows:
 
     @property
     def lowest(self) -> IntArray:
-        """Return the least of each row, or less than any people make where it has no lower end."""
+        """Return the lower bound of each row, below all its values where it has none."""
         is_signed = np.zeros(len(self.names), dtype=bool)
         is_signed[
             np.repeat(np.arange(len(self.names)), np.diff(self.A.indptr))[self.A.data < 0]
@@ -71,7 +71,7 @@ class ScopeRows:
 
 @dataclass(frozen=True)
 class PatternRows:
-    """The cells that are published together, with finer ones summed to the grain.
+    """The cells that are published together, with cells finer than the grain summed to it.
 
     Attributes:
         texts: Cells of each row, as in proofs.
@@ -93,7 +93,7 @@ class PatternRows:
 
     @cached_property
     def often(self) -> IntArray:
-        """Return how often each row counts a record at most."""
+        """Return for each row the greatest number of times that it counts a record."""
         found = np.zeros(self.matrix.shape[0], dtype=np.int64)
         np.maximum.at(found, self.matrix.indices, self.matrix.data)
         return found
@@ -150,9 +150,10 @@ class RowSource:
 
     Attributes:
         tables: The publication, as the checker read it.
-        cliques: Kinds of records: atoms of the features of each; every cell is counted in the
-            first that tells it apart.
-        shared: Places of two cliques, the second in one pair alone, and the features of both.
+        cliques: Each has kinds of records, by atoms of its features; a cell is counted in the
+            first clique that resolves it.
+        shared: Pairs of cliques, by index, with the features that both have; no clique is second
+            in two pairs.
         patterns: Rows of cells that are published together; other sources of the same tables and
             cliques may add to them.
     """
@@ -188,8 +189,8 @@ class RowSource:
         """Return the rows of a scope of `recon_cli.reconcheck` over kinds that no zero excludes.
 
         Args:
-            alone: Units of which the own counts are wanted, and no area's; default all of both.
-            are_unlike: Keep one of several counts with the same content.
+            alone: Units whose own counts are wanted, without those of areas; default all counts.
+            are_unlike: Keep only one of several equal rows.
         """
         tables: Any = self.tables
         units = sorted(scope.units if alone is None else alone)
@@ -257,7 +258,7 @@ class RowSource:
         return _Rows(tuple(names), A, least[said], most[said])
 
     def _agreed(self, opened: _Opened) -> _Rows:
-        """Return rows in which two cliques of a unit agree."""
+        """Return the rows by which two cliques of a unit agree."""
         texts, agreement = self._agreement
         names, parts = list[str](), [sparse.csr_array((0, opened.width), dtype=np.int64)]
         for unit in opened.kinds if texts else ():
@@ -361,7 +362,7 @@ class RowSource:
     def _sums(
         self, feature: int, others: Sequence[int], members: Sequence[tuple[Cell, int]]
     ) -> Iterator[tuple[tuple[Cell, ...], Any]]:
-        """Yield for each atom of a feature the cells inside that partition it."""
+        """Yield for each atom of a feature the cells that partition it, and their union."""
         for atom in self._known[0].atoms[feature]:
             inside = [(cell, mask) for cell, mask in members if mask & ~atom == 0]
             together = 0
@@ -434,9 +435,9 @@ def _joined(parts: Sequence[_Rows]) -> _Rows:
 
 
 def _unlike(rows: _Rows) -> _Rows:
-    """Return rows that differ from those before in coefficients or bounds, by weighted sums.
+    """Drop rows with the coefficients and bounds of an earlier row, compared by weighted sums.
 
-    If the sums of two different rows collide, the latter is lost, and only its proofs.
+    If the sums of two different rows collide, the later row is lost, which costs only proofs.
     """
     names, A, least, most = rows.names, rows.A, rows.least, rows.most
     total = A @ np.random.default_rng(1).integers(1 << 62, size=A.shape[1])

@@ -25,7 +25,7 @@ class PublishedTables:
     """The counts of some whole regions, with their numbers in proofs.
 
     Attributes:
-        tables: Those in use, in the order of their numbers.
+        tables: The tables in use, in the order of their numbers.
     """
 
     release: Release
@@ -45,7 +45,7 @@ class PublishedTables:
 
     @cached_property
     def statistics(self) -> tuple[Table, ...]:
-        """Return the tables of statistics that are printed here; their numbers follow."""
+        """Return the tables with statistics printed here; their numbers follow those of counts."""
         printed = set(self.published.statistics["table"])
         return tuple(table for table in self.release.statistics if table.name in printed)
 
@@ -119,7 +119,7 @@ class PublishedTables:
                         yield _count(key, low, high)
 
     def _texts(self) -> Iterator[str]:
-        """Yield what is printed beside the counts, except for what proves nothing."""
+        """Yield the lines of printed statistics, without texts that prove nothing."""
         number = {table.name: at for at, table in enumerate(self.statistics, len(self.tables))}
         rows = self.published.statistics.sort("geoid", "table", "cell")
         levels = self.release.geography.level_names(rows["geoid"])
@@ -164,7 +164,7 @@ def possible_values(masks: Sequence[int], zeros: Sequence[Masks]) -> Iterator[tu
     """Yield values within masks, one of each feature, that no structural zero excludes.
 
     Args:
-        zeros: The masks of each; what is left of a box outside of one is cut into boxes again.
+        zeros: The masks of each zero; a box is cut into boxes outside of the zero.
     """
     for number, zero in enumerate(zeros):
         both = [mask & other for mask, other in zip(masks, zero, strict=True)]
@@ -182,7 +182,7 @@ def _word(text: str) -> str:
 
 
 def statistic_words(release: Release, of: Statistic) -> str:
-    """Format the kind of a statistic, and what it is of, for a line."""
+    """Format the kind of a statistic, and its cells or its feature, for a line."""
     if of.feature is None:
         base = of.base or release.full
         return f"share {of.times} {words(release, of.part)} {words(release, base)}"

@@ -19,13 +19,13 @@ from recon_cli.schema.geography import Geography, GeoidColumn, Geoids, Level
 if TYPE_CHECKING:
     import polars as pl
 
-#: What each unit lies in: of every level a code or geoid, None outside.
+#: For each unit the code or geoid of the area that it lies in, None outside all areas.
 Column = list[str | None]
 Codes = dict[str, Column]
-#: The one geounit, and the level, that all units lie in.
+#: Name of a level with a single geounit, which encloses all units, and of that geounit.
 ALL = "all"
-#: The level of what overlapping areas join: units that no chain of areas with tables connects lie
-#: in different ones.
+#: Name of the level of overlaps: units lie in one overlap if a chain of areas with tables connects
+#: them.
 OVERLAP = "overlap"
 
 
@@ -34,10 +34,10 @@ class Places:
     """The geounits of a level, and their members.
 
     Attributes:
-        geoids: Theirs, sorted.
-        enclosing: Geoid of any level → the geounit of this level that it lies in; others lie in
-            several, or in none.
-        below: Names of the levels all of whose geounits lie in one of this level each.
+        geoids: Geoids of the level, sorted.
+        enclosing: Geoid of any level → the geounit of this level that it lies in; without those
+            that lie in several, or in none.
+        below: Names of the levels whose geounits lie in one geounit of this level each.
     """
 
     geoids: tuple[str, ...]
@@ -111,7 +111,7 @@ class AreaSystem:
 
     Attributes:
         name: Such as ``ward``.
-        within: The system each of whose areas holds whole ones of this, where that is said.
+        within: A system whose areas consist of whole areas of this one; None if not declared.
     """
 
     name: str
@@ -127,8 +127,8 @@ class Membership:
         codes: A column per level, the units' first, with codes as published; null outside the
             system. Each unit once, sorted.
         digest: SHA-256 of the codes.
-        lines: Level → the file that tells of it and its word for a line, and of each row of
-            ``codes`` the number there; nothing where the codes are of no file.
+        lines: Level → the file that states it, with its word for a line, and for each row of
+            ``codes`` the number of its line; empty if the codes come from no file.
     """
 
     name: str
@@ -151,7 +151,7 @@ class AreaGeography(Geography):
 
     Attributes:
         geoids: Level name → code as published → geoid; empty until the file was read.
-        overlap: Components of areas with tables that overlap; None before they are known.
+        overlap: The level of overlaps of areas with tables; None until the file was read.
         source: Name of the membership file in messages.
         outside: For each unit in no area with tables, the line that lists it, and its code.
     """
@@ -167,7 +167,7 @@ class AreaGeography(Geography):
         """Declare area systems, without any geounits.
 
         Raises:
-            SchemaError: Names that are reserved, used twice, or nest in a circle.
+            SchemaError: A name is reserved or used twice, or systems nest in a circle.
         """
         names = [unit, *(system.name for system in systems)]
         for name in (OVERLAP, ALL):
@@ -198,11 +198,11 @@ class AreaGeography(Geography):
 
         Args:
             membership: A column for each level.
-            published: Names of the levels with tables: what joins units into overlaps.
+            published: Names of the levels with tables, whose areas join units into overlaps.
 
         Raises:
-            SchemaError: An area lies in two of a system that it is said to be within, or an area
-                with tables in two partitions.
+            SchemaError: An area lies in two areas of the system that it is declared to be within,
+                or an area with tables in two partitions.
         """
         unit = self.unit.name
         codes: Codes = membership.codes.sort(unit).to_dict(as_series=False)
@@ -453,7 +453,7 @@ def _geoids_of(frame: Codes) -> dict[str, dict[str, str]]:
 
 
 def _joined(units: Sequence[str], areas: Iterable[Column]) -> list[str]:
-    """Return for each unit the least unit that areas connect it with."""
+    """Return for each unit the least unit to which areas connect it."""
     root = list(range(len(units)))
 
     def find(place: int) -> int:

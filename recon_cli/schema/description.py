@@ -8,7 +8,7 @@ from recon_cli.schema.features import Feature, Value, bits
 from recon_cli.schema.release import Release
 from recon_cli.schema.tables import Cell
 
-#: Categories that, as numbers, say nothing without the name of their feature.
+#: Categories that, like numbers, mean nothing without the name of their feature.
 _VAGUE = frozenset(
     {"none", "no", "yes", "other", "any", "some", "all", "unknown", "missing", "total", "refused"}
 )
@@ -68,7 +68,7 @@ def describe_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> st
     """Describe the people that a published cell counts.
 
     Args:
-        known: Features that need no word, because a caption says it for the whole table.
+        known: Features to leave out, because a caption names them for the whole table.
     """
     words = [
         describe_condition(feature, mask)

@@ -71,7 +71,7 @@ def load_register(path: Path) -> Register:
 
     Raises:
         ConfigError: A file is not there.
-        SchemaError: One is malformed, or a publication is a register itself.
+        SchemaError: A file is malformed, or a publication is a register itself.
     """
     spec = register_spec(path)
     releases = [load_release(each.release, base=path.parent) for each in spec.publications]

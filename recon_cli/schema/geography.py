@@ -67,7 +67,7 @@ class Level:
         return geoids.str.len_chars() == self.digits
 
     def encloses(self, other: Level) -> bool:
-        """Test whether every geounit of ``other`` lies in one of this level, as its own do."""
+        """Test whether this level is ``other`` or coarser, so that its geounits contain others'."""
         return self.digits <= other.digits
 
 

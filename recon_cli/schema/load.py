@@ -128,14 +128,14 @@ def extend_release(
     features: Mapping[str, FeatureSpec],
     structural_zeros: Sequence[StructuralZeroSpec] = (),
 ) -> Release:
-    """Add features to a release's records that no table counts.
+    """Add to a release's records features that no table counts.
 
     Args:
         features: Name → the further features, in order.
         structural_zeros: Further rules between any features.
 
     Raises:
-        SchemaError: A feature is wrong or there already, or a rule names what is not there.
+        SchemaError: A feature is wrong or there already, or a rule has an unknown name or value.
     """
     added = tuple(build_feature(name, form) for name, form in features.items())
     full = tuple(feature.full for feature in added)
@@ -159,7 +159,7 @@ def extend_release(
 
 
 def _widened(table: Table, full: tuple[int, ...]) -> Table:
-    """Add features to a table that it does not tell apart."""
+    """Add to a table features that it does not distinguish."""
     cells = tuple(cell._replace(masks=(*cell.masks, *full)) for cell in table.cells)
     of = table.statistic
     if of is not None:
@@ -183,7 +183,7 @@ def build_structural_zero(form: StructuralZeroSpec, terms: Terms, where: str) ->
         where: Name of the rule in messages.
 
     Raises:
-        SchemaError: It names what there is not, or rules nothing out.
+        SchemaError: The rule has an unknown name or value, or rules nothing out.
     """
     full = tuple(feature.full for feature in terms.features.values())
     zero = StructuralZero(
@@ -201,7 +201,7 @@ def build_feature(name: str, form: FeatureSpec) -> Feature:
     """Build a feature from its declaration.
 
     Raises:
-        SchemaError: It contradicts itself.
+        SchemaError: The declaration contradicts itself.
     """
     if sum(value is not None for value in (form.categories, form.range, form.multiselect)) != 1:
         raise SchemaError(f"features.{name}: give exactly one of categories, range, multiselect")
@@ -225,7 +225,7 @@ def build_recode(name: str, form: RecodeSpec, features: Mapping[str, Feature]) -
     """Build a recode of one of ``features``.
 
     Raises:
-        SchemaError: It names what there is not, or contradicts itself.
+        SchemaError: The declaration has an unknown name or value, or contradicts itself.
     """
     where = f"recodes.{name}"
     feature = features.get(form.of)

@@ -1,9 +1,9 @@
 """Registers: several publications about the same people, composed into one release.
 
-A register lists publications, each with a schema of its own. When they are composed, a cell of any
-of them is a set of combinations of the features' *common refinement*: for each feature the coarsest
-groups of values of which every published group is a union. All counts are then counts of one
-release, and a question about that release covers all publications together.
+A register lists publications, each with a schema of its own. The composed release has the features'
+*common refinement*: for each feature the coarsest groups of values such that every published group
+is a union of groups. A cell of any publication is then a set of combinations of these groups, all
+counts are counts of one release, and a question about that release covers all publications.
 
 See *register* in docs/glossary.md.
 """
@@ -39,18 +39,18 @@ from recon_cli.schema.tables import Cell, StructuralZero, Table
 from recon_cli.schema.validation import describe
 from recon_cli.strict_yaml import parse_yaml, read_text
 
-#: Between the name of a publication and that of its table.
+#: Separates the name of a publication from that of its table.
 OF: Final = "."
 
 
 class SharedFeatureSpec(Spec):
-    """A publication's feature as groups of a shared feature: one of the forms, or neither.
+    """A publication's feature as groups of a shared feature's values, or as equal to it.
 
     Attributes:
         of: The feature that all publications share.
-        edges: As of a recode: the lowest value of each group, for the feature's values in order.
-        groups: Value of the publication's feature → the values that it stands for. Without either
-            the feature has the same values under another name.
+        edges: As in a recode: the lowest value of each group; groups are the values in order.
+        groups: Value of the publication's feature → the shared values that it stands for. Without
+            edges and groups, the feature has the same values, perhaps under another name.
     """
 
     of: Name
@@ -66,7 +66,7 @@ class PublicationSpec(Spec):
         release: Its schema: the path of a file, from the register's folder, or a packaged one.
         date: Reference date of its counts; publications of different dates cannot form a register.
         universe: Who is covered: feature → values included; default everybody.
-        features: Its features that are groups of others, or have another name.
+        features: Its features that are groups of shared values, or have another name.
         ingest: Its files, as the section ``ingest`` of a config.
     """
 
@@ -129,7 +129,7 @@ def register_spec(path: Path) -> RegisterSpec:
     """Read a register's own file.
 
     Raises:
-        SchemaError: It is malformed, or its publications share a name or have two dates.
+        SchemaError: The file is malformed, or two publications share a name or differ in date.
     """
     document = parse_yaml(read_text(path), source=str(path), error=SchemaError)
     try:
@@ -233,10 +233,10 @@ class _Reading:
     """The translation of a publication's predicates to the shared features.
 
     Attributes:
-        name: The publication's.
-        universe: Who is published at all.
-        groups: For each of its features which shared one it is of, and the values of that which
-            each of its own stands for.
+        name: Name of the publication.
+        universe: Predicate of the people whom the publication covers.
+        groups: For each feature of the publication the index of the shared feature, and for each
+            of the feature's values the mask of shared values that the value stands for.
     """
 
     name: str
@@ -288,7 +288,7 @@ class _Reading:
 
 
 def _groups(about: PublicationSpec, feature: Feature, terms: Terms) -> tuple[int, tuple[int, ...]]:
-    """Return the index of the shared feature, and the shared values of each own value."""
+    """Return the index of the shared feature, and for each own value a mask of shared values."""
     where = f"{about.name}: features.{feature.name}"
     form = about.features.get(feature.name)
     if form is None or (form.edges is None and form.groups is None):
@@ -318,8 +318,8 @@ class _Refinement:
     """The features at their common refinement.
 
     Attributes:
-        features: Those that some publication tells apart, with a value for each group.
-        groups: For each of them its place among the shared ones, and the values of each group.
+        features: Shared features that some publication distinguishes, with a value for each group.
+        groups: For each of `features` its index among all shared ones, and the mask of each group.
     """
 
     features: tuple[Feature, ...]

@@ -29,7 +29,7 @@ class Release:
         histogram: The columns that define one histogram cell, the grain at which
             reconstructions are compared.
         layouts: Where each source format keeps the tables; read by that source alone.
-        digest: SHA-256 of what the schema says, except for ``attack``: stages that read it say so.
+        digest: SHA-256 of the schema except ``attack``, which recipes of stages contain if needed.
         attack: Columns that an attacker links on and gains, if the schema names any.
         structural_zeros: Combinations of values that no record has.
         record: Subject of one record, for texts.
@@ -102,8 +102,8 @@ class Release:
         """Refuse columns that a linking attack cannot use.
 
         Raises:
-            SchemaError: A column is unknown, a binned one is not coarser than the exact ones, or
-                one that the attacker gains is one that he needs.
+            SchemaError: A column is unknown, an exact one is a recode, a binned one is of no exact
+                feature, or a gained one is linked on.
         """
         if keys is None:
             return
@@ -176,7 +176,7 @@ class Release:
         )
 
     def joined_by(self, columns: Iterable[str], cells: Iterable[Cell]) -> tuple[str, ...]:
-        """List the features of which some of ``cells`` distinguish values that ``columns`` merge.
+        """List the features with values that ``columns`` merge and some of ``cells`` distinguish.
 
         A feature without any of the columns is listed as soon as a cell distinguishes its values.
         """
@@ -223,7 +223,7 @@ class Release:
         """Bind the release to the geounits of a membership file, which becomes part of its digest.
 
         Raises:
-            SchemaError: The levels nest, or the file says other than the schema.
+            SchemaError: The levels nest, or the file contradicts the schema.
         """
         if not isinstance(self.geography, AreaGeography):
             raise SchemaError(

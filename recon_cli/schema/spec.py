@@ -67,7 +67,7 @@ class RecodeSpec(Spec):
 
     Attributes:
         of: The feature.
-        edges: For a range: the lowest value of each group, ascending, ``a..b`` expanded:
+        edges: For a range: the lowest value of each group, ascending; ``a..b`` is expanded.
         groups: Label of each group → a value, a list of values, or a choice of a multiselect
             feature.
         picked: For a multiselect feature: a group for each number of picked options: ``1..6``.
@@ -98,7 +98,7 @@ class AreaSpec(Spec):
 
     Attributes:
         area: Its name, and its column in the membership file.
-        within: A system whose areas hold whole ones of this; the membership file is checked for it.
+        within: A system whose areas consist of whole areas of this one, as the file must confirm.
     """
 
     area: Name
@@ -110,8 +110,8 @@ class GeographySpec(Spec):
 
     Attributes:
         levels: Levels that nest by their geoids, finest first; records are placed in the first.
-        unit: With ``areas``: what the smallest places are called that no area cuts; records are
-            placed in them. Its column in the membership file.
+        unit: With ``areas``: name of the smallest places, and of their column in the membership
+            file. No area cuts these places, and records are placed in them.
         areas: Area systems that may overlap, in any order; which units lie in which areas is in
             the membership file (``ingest.membership``).
         partition: The level that files and work are split by; no table may be coarser. With
@@ -128,8 +128,8 @@ def _kind_of_values(value: object) -> str:
     return "<choice>" if isinstance(value, dict | ChoiceSpec) else "<values>"
 
 
-#: One value, a list of them, or a choice of a multiselect feature's. What is wrong is told of the
-#: form that was meant, not of each that there is.
+#: One value, a list of them, or a choice of a multiselect feature's. Errors are reported for the
+#: form that was meant, not for every form.
 AnyValues = Annotated[
     Annotated[ChoiceSpec, Tag("<choice>")] | Annotated[Values, Tag("<values>")],
     Discriminator(_kind_of_values),
@@ -193,10 +193,10 @@ CellSpec = Annotated[
 
 
 class StatisticSpec(Spec):
-    """What a table prints of each of its cells instead of the number of people: one of these keys.
+    """The number that a table prints for each cell, not the number of people: one of these keys.
 
     Attributes:
-        share: Feature → the values that the numerator counts; of the cell's people.
+        share: Feature → the values that the numerator counts, among the cell's people.
         ratio: Feature → the values that the numerator counts, with ``to``.
         to: Feature → the values that the denominator of ``ratio`` counts.
         mean: The feature whose values are averaged.
@@ -205,11 +205,11 @@ class StatisticSpec(Spec):
         mode: The feature whose most frequent value is printed.
         median: The feature whose median is printed.
         quantile: The feature of which a quantile is printed, with ``order``.
-        times: What a share or a ratio is multiplied by: 100 for a percentage, which is the default
-            of ``share``, 1000 for a rate.
+        times: Factor of a share or a ratio: 100 for a percentage, which is the default of
+            ``share``, 1000 for a rate.
         values: Value of the feature → its number, where the feature is no range.
-        definition: For ``median``, for an even number of people: ``middle`` of the two, the ``low``
-            or the ``high`` one, or ``any`` value between them, the default.
+        definition: For a ``median`` of an even number of people: the ``middle`` of the two middle
+            values, the ``low`` or ``high`` one, or ``any`` value between them, the default.
         order: For ``quantile``: the share of people below it, such as ``1/4``.
     """
 
@@ -236,7 +236,7 @@ class TableSpec(Spec):
             Default the table's name and ``_#``.
         universe: Who is counted: feature → the values that count; default everybody.
         title: Title for readers: the sheet's name, the heading over it.
-        statistic: What it prints of each cell; default the number of people.
+        statistic: The number printed for each cell; default the number of people.
     """
 
     code: str | None = None
@@ -277,10 +277,10 @@ class StructuralZeroSpec(Spec):
     """Impossible records: ``{when: {size: 1}, only: {kind: [man_alone, woman_alone]}}``.
 
     Attributes:
-        when: Feature → the values that the rule is about.
+        when: Feature → the values to which the rule applies.
         only: Feature → the values that such a record can have.
-        definition: True where it follows from what the features mean, as that a vacant unit has
-            no household; else it is an assumption, which can be switched off.
+        definition: True where the rule follows from what the features mean, as that a vacant unit
+            has no household; else it is an assumption, which can be switched off.
         why: One line for people.
     """
 

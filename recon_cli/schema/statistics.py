@@ -25,14 +25,14 @@ Definition = Literal["any", "middle", "low", "high"]
 
 @dataclass(frozen=True)
 class Statistic:
-    """The number that a table prints of each of its cells.
+    """The number that a table prints for each of its cells.
 
     Attributes:
         feature: Index of the feature whose values are averaged or compared; None for shares.
         values: For each value of that feature its number.
         part: For a share and a ratio: the values of every feature that the numerator counts.
-        base: For a ratio: those that the denominator counts.
-        times: What the quotient is multiplied by: 100 for a percentage.
+        base: For a ratio: the values of every feature that the denominator counts.
+        times: Factor of the quotient: 100 for a percentage.
         definition: Definition of a median.
         order: For a quantile: the share of people below it.
     """
@@ -56,7 +56,7 @@ class Statistic:
 
     @property
     def scale(self) -> tuple[int | None, tuple[Fraction, ...]]:
-        """Return the feature and its numbers: tables may give the same feature others."""
+        """Return the feature and its numbers, which may differ between tables."""
         return self.feature, self.values
 
     @property
@@ -109,10 +109,10 @@ def build_statistic(
         cells: Number, masks and tally of the table's cells.
         features: The features that it may name, in order.
         narrow: Adds a condition to masks.
-        where: Its name in messages.
+        where: Name of the statistic in messages.
 
     Raises:
-        SchemaError: It names what there is not, or contradicts itself.
+        SchemaError: The declaration has an unknown name or value, or contradicts itself.
     """
     kind = _kind(form, where)
     if any(tally is not None for _, _, tally in cells):
@@ -195,7 +195,7 @@ def exact(value: object, where: str) -> Fraction:
     """Return a number as a schema writes it, such as 4, 2.5 or 1/4.
 
     Raises:
-        SchemaError: It is none.
+        SchemaError: The value is no number.
     """
     try:
         return Fraction(str(value).strip())

@@ -44,7 +44,7 @@ class Table:
         levels: Geographic levels that it is published for.
         cells: In published order.
         title: Title for readers; may be empty.
-        statistic: What it prints of each cell; None for the number of people.
+        statistic: The number printed for each cell; None for the number of people.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Table:
 
     @cached_property
     def mask_places(self) -> tuple[tuple[int, ...], ...]:
-        """List for each feature where the mask of each cell is among `masks`."""
+        """List for each feature the index of each cell's mask in `masks`."""
         places = [{mask: at for at, mask in enumerate(masks)} for masks in self.masks]
         return tuple(
             tuple(place[cell.masks[f]] for cell in self.cells) for f, place in enumerate(places)
@@ -104,9 +104,9 @@ class StructuralZero:
     """A rule between features: records with some values have only certain values elsewhere.
 
     Attributes:
-        when: For every feature of the release, in order, the values that the rule is about.
+        when: For every feature of the release, in order, the values to which the rule applies.
         only: For every feature the values that such a record can have.
-        is_definition: Whether it follows from what the features mean; else it is an assumption.
+        is_definition: Whether the rule follows from what the features mean; else it is assumed.
     """
 
     when: tuple[int, ...]
@@ -123,9 +123,9 @@ class StructuralZero:
         )
 
 
-#: A mask for each feature: the set of histogram cells that has a value of each mask.
+#: A mask for each feature: the histogram cells whose values are all in these masks.
 Box = tuple[int, ...]
-#: Disjoint boxes that are told apart at most where it is asked what some cells leave out.
+#: Most disjoint boxes into which the rest that some cells leave is cut.
 _MOST_PIECES: Final = 1_000
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, ForwardRef, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Tag, ValidationError
 
-#: Findings that are told; the remaining ones are counted.
+#: Most findings that are listed; the remaining ones are counted.
 MOST_FINDINGS: Final = 20
 #: Names of types that YAML and Python spell differently.
 _SHAPES: Final = {

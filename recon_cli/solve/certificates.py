@@ -17,7 +17,7 @@ from recon_cli.solve.scip import run_scip
 
 #: Seconds for a confirmation; most take milliseconds.
 _SECONDS = 600.0
-#: Seconds where a claim is one of many; after that it is not made.
+#: Seconds to confirm one claim of many; after that the claim is not made.
 CONFIRMATION: Final = 60.0
 
 
@@ -26,7 +26,7 @@ def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bo
 
     Args:
         program: A program that CP-SAT finds infeasible.
-        seconds: For SCIP, counted in nodes of its tree, so that they are the same everywhere.
+        seconds: Budget of SCIP, counted in nodes of its tree, so that it is the same everywhere.
 
     Raises:
         DisagreementError: SCIP finds a solution.

@@ -1,10 +1,10 @@
 """Functionals that are constant over all solutions, proven many at once.
 
-A functional that no known solution changes is either constant or not refuted yet. One linear
-relaxation for the minimum and one for the maximum of a random combination of all of them
-distinguish the two: if the two values differ, their vertices refute some; if the duals prove, in
+A functional that no known solution changes is either constant or not refuted yet. Two linear
+relaxations, for the minimum and the maximum of a random combination of these functionals, tell
+which: if the two values differ, their vertices refute some functionals; if the duals prove, in
 integers, that they are equal, every row and bound with a weight is tight in every solution, and a
-functional in the span of the tight ones is constant: Eq. (constant) of docs/method.md.
+functional in the span of tight rows and bounds is constant: Eq. (constant) of docs/method.md.
 
 See *dual* and *certificate* in docs/glossary.md.
 """
@@ -22,13 +22,13 @@ from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.dual_bounds import SAFE, SCALE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: Random weights of functionals are below it.
+#: Random weights of functionals are below this.
 _WEIGHTS = 1000
-#: A pivot this small, of a sketch of a matrix of small integers, is none.
+#: Smaller pivots, in a sketch of a matrix of small integers, count as zero.
 _RANK = 1e-7
-#: Columns of a sketch more than rows.
+#: How many more columns than rows a sketch has.
 _SPARE = 16
-#: Entries of a dense sketch that is factored.
+#: Most entries of a dense sketch that is factored.
 _DENSE = 16_000_000
 
 
@@ -37,10 +37,10 @@ class TightConstraints:
     """Rows and variables that have one value in every solution.
 
     Attributes:
-        rows: Whether each row is among them.
-        variables: Whether each variable is.
-        weights: A weight for each row. With these, rows and bounds can add up to at most 0, and do
-            in every solution: each row with a weight is met with equality.
+        rows: Mask of these rows.
+        variables: Mask of these variables.
+        weights: A weight for each row. The weighted slacks of rows and bounds add up to 0 in every
+            solution, so each row with a weight is met with equality.
     """
 
     rows: BoolArray
@@ -55,7 +55,7 @@ class TightConstraints:
         return cls(rows.least == rows.most, program.lower == program.upper, nothing)
 
     def __or__(self, other: TightConstraints) -> TightConstraints:
-        """Unite both."""
+        """Unite the rows and the variables of both, and add the weights."""
         return TightConstraints(
             self.rows | other.rows, self.variables | other.variables, self.weights + other.weights
         )
@@ -70,8 +70,8 @@ class Span:
 
     Attributes:
         is_constant: For each functional whether all solutions are proven to agree.
-        weights: (functionals × rows) weights of tight rows, in 1/`SCALE`; what they leave of a
-            constant functional is over tight variables.
+        weights: (functionals × rows) weights of tight rows, in 1/`SCALE`; the rest of a constant
+            functional has tight variables only.
     """
 
     is_constant: BoolArray
@@ -85,7 +85,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Constancy:
-    """The result of one attempt.
+    """The result of one attempt to prove functionals constant.
 
     Attributes:
         span: Weights of tight rows and variables that add up to functionals.
@@ -147,13 +147,12 @@ def tight_constraints(
 
     Args:
         functional: Integer coefficient of each variable.
-        below: For each row its weight, in units of 1/`SCALE`, in a bound of the functional from
-            below: any integers.
-        above: Weights of the bound of its negative.
+        below: For each row its integer weight, in units of 1/`SCALE`, in a lower bound of the
+            functional.
+        above: Weights in a lower bound of the negative functional.
 
     Returns:
-        For each connected part in which the two bounds meet, everything with a weight in them;
-        nothing
+        The rows and variables with a weight in connected parts where the two bounds meet; none
         where the sums might not fit into 64 bits.
     """
     parts, proofs = added.parts, ((functional, below), (-functional, above))
@@ -221,9 +220,9 @@ def in_span(
 def combinations(
     added: WeightedRows, functional: IntArray, weights: IntArray, tight: TightConstraints
 ) -> tuple[Combination, Combination]:
-    """Return combinations of rows that bound a sum of tight ones from below and from above.
+    """Return combinations of rows that bound a constant functional from below and from above.
 
-    The proof of tightness is added often enough that every row and variable has the sign of its
+    The proof of tightness is added so many times that every row and variable gets the sign of its
     proven bound.
 
     Args:

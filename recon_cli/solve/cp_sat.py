@@ -58,11 +58,11 @@ class SolveResult:
 
         Args:
             objective: Objective of a maximum; None for any solution.
-            status: By the engine.
-            point: Its solution; empty without one.
+            status: Status that the engine reports.
+            point: Solution that the engine reports; empty without one.
 
         Returns:
-            Unknown where the rounded point is no solution. The bound is that of the variables.
+            The result, unknown if the rounded point is no solution, with the bound by variables.
         """
         bound = 0 if objective is None else program.highest(objective)
         nothing = np.empty(0, dtype=np.int64)
@@ -80,12 +80,12 @@ class Search(Enum):
 
     #: By propagation and clauses: fast where many solutions exist, and one is as good as another.
     PROPAGATION = "propagation"
-    #: With the whole linear relaxation. Counts in margins are nearly network flows, so it is all
-    #: but integral: for the best solution this is about twenty times faster.
+    #: With the whole linear relaxation, which is nearly integral, as counts in margins are nearly
+    #: network flows: the best solution is found about twenty times faster.
     RELAXATION = "relaxation"
     #: Alternating between strategies, for hard programs.
     INTERLEAVED = "interleaved"
-    #: As CP-SAT comes.
+    #: CP-SAT's default.
     DEFAULT = "default"
 
 

@@ -18,17 +18,17 @@ from recon_cli.model.ledger import Combination
 from recon_cli.model.program import ConnectedParts, IntegerProgram
 from recon_cli.solve.linear_relaxation import solve_relaxation
 
-#: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.
+#: Weights are multiples of 1/SCALE; it is divisible by 1 to 10, the usual denominators.
 SCALE = 2520
 #: Sums below this are exact in 64 bits, whatever their order.
 SAFE = 2.0**60
-#: Where nothing ends a row or a variable: no number, and nothing follows from it.
+#: Stands for a missing bound of a row or a variable, from which nothing follows.
 FREE = 2**40
-#: Whole numbers below it are exact as doubles.
+#: Whole numbers below this are exact as doubles.
 EXACT = 2.0**53
-#: A pivot this small, of a matrix of small integers, is none.
+#: Smaller pivots, in a matrix of small integers, count as zero.
 _RANK = 1e-9
-#: Entries of a dense matrix that is factored to find combinations of rows.
+#: Most entries of a dense matrix that is factored to find combinations of rows.
 _DENSE = 4_000_000
 
 
@@ -39,9 +39,9 @@ def whole_weights(duals: FloatArray, scale: int = SCALE) -> IntArray:
 
 
 class WeightedRows:
-    """The rows of a program, for sums with one weight each: Eq. (dual).
+    """The rows of a program, to be summed with integer weights: Eq. (dual).
 
-    Weights are integers, in units of 1/``scale`` if given, else of 1/`SCALE`.
+    Weights are in units of 1/``scale`` if given, else of 1/`SCALE`.
     """
 
     def __init__(self, program: IntegerProgram, parts: ConnectedParts | None = None) -> None:
@@ -58,7 +58,7 @@ class WeightedRows:
         self._sides = _size(rows.least, rows.most) + abs(rows.A).astype(np.float64) @ self._ends
 
     def has_room(self, functional: IntArray, weights: IntArray, scale: int = SCALE) -> bool:
-        """Test whether every sum is exact in 64 bits, whatever the signs; bounds except `FREE`."""
+        """Test whether every sum is exact in 64 bits, whatever the signs, with `FREE` as 0."""
         of_rows = np.abs(weights.astype(np.float64)) @ self._sides
         of_variables = np.abs(functional.astype(np.float64)) @ self._ends
         return bool(of_rows + scale * of_variables < SAFE)
@@ -69,7 +69,7 @@ class WeightedRows:
         return rest
 
     def least(self, weights: IntArray, rest: IntArray) -> IntArray:
-        """Return for each part the least of its weighted rows and the rest, in 1/``scale``."""
+        """Return for each part the least value of weighted rows plus rest, in 1/``scale``."""
         rows, program = self.program.constraints, self.program
         sums = np.zeros(self.parts.count, dtype=np.int64)
         of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
@@ -93,7 +93,7 @@ class WeightedRows:
 
 
 def _size(below: IntArray, above: IntArray) -> FloatArray:
-    """Return the larger absolute value of each two finite bounds."""
+    """Return the larger absolute value of each pair of bounds, with `FREE` as 0."""
     ends = np.abs(np.stack([below, above]).astype(np.float64))
     size: FloatArray = np.where(ends == FREE, 0, ends).max(axis=0)
     return size
@@ -106,7 +106,7 @@ class DualBound:
     Attributes:
         bound: No solution has less.
         why: The rows that prove it; none where the relaxation ended without an answer.
-        vertex: Where the relaxation is least; empty without an answer.
+        vertex: Point of the relaxation where the functional is least; empty without an answer.
         deterministic_time: Seconds.
     """
 

@@ -6,7 +6,7 @@ engines, and each value with its solution.
 
 The last step is bound tightening by two engines. It searches for solutions that attain as many open
 bounds as possible: attained bounds are exact. If both engines agree that no solution attains any,
-all bounds move in by one, and the one farthest from the known solutions is optimised by itself.
+all bounds move in by one, and the bound farthest from the known solutions is optimised by itself.
 
 See *end* and *bound tightening* in docs/glossary.md.
 """
@@ -37,9 +37,9 @@ from recon_cli.solve.dual_bounds import SCALE, WeightedRows, row_combinations, w
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 from recon_cli.solve.objectives import LinearFunctionals, interval_ends
 
-#: Vertices in a row that move nothing, after which random costs are given up.
+#: Successive vertices without a new value, after which random costs are given up.
 _DRY = 3
-#: How much a random cost decides beside functionals: only among vertices that are equal else.
+#: Size of random costs of variables, which only decide between otherwise equal vertices.
 _NOISE = 1e-3
 
 
@@ -68,9 +68,9 @@ class EndSearch:
         """Prepare a search.
 
         Args:
-            effort: Its limit is for everything together.
+            effort: Its limit holds for the whole search.
             parts: Parts in which solutions and proofs are sought separately; each functional
-                is over one. Default the whole program.
+                lies in one part. Default the whole program.
             relaxation: Relaxation of the program, if it was used before.
         """
         program = ledger.program
@@ -98,7 +98,7 @@ class EndSearch:
         return vertex, bool(len(vertex.values)) and self.look_at(vertex.values)
 
     def look_at(self, point: FloatArray) -> bool:
-        """Record a point in the parts where it rounds to a solution; return whether it is new."""
+        """Record a point in parts where it rounds to a solution; return whether a value is new."""
         known = self.ledger.known[0]
         solution = self.parts.rounded(point, known)
         witness = Witness.of(0, solution - known)
@@ -106,7 +106,7 @@ class EndSearch:
         return is_other and self.ledger.see(self.ledger.functionals @ solution, witness)
 
     def move(self, wanted: Callable[[], BoolArray]) -> None:
-        """Move as many wanted functionals as possible at once, in random directions."""
+        """Find vertices with new values of many wanted functionals, in random directions."""
         ledger, dry = self.ledger, 0
         while dry < _DRY and self.left > 0 and (todo := np.flatnonzero(wanted())).size:
             sign = self.random.choice([-1.0, 1.0], len(todo))
@@ -168,10 +168,10 @@ class EndSearch:
                 ledger.prove(k, each, bound, Combination(SCALE, rows, weights[rows]))
 
     def bound_widest(self, wanted: Callable[[], BoolArray], reserve: float) -> None:
-        """Bound open ends by duals, widest gaps first, one of each part; vertices are shared.
+        """Bound open ends by duals, in each part the widest gap first; parts share one vertex.
 
         Args:
-            reserve: Deterministic seconds that are kept.
+            reserve: Deterministic seconds to leave unspent.
         """
         ledger = self.ledger
         untried = np.ones((2, len(self.part)), dtype=bool)
@@ -205,11 +205,11 @@ def tighten_bounds(
     Args:
         ledger: The functionals; different known solutions save solves.
         effort: Its limit is for all solves together.
-        ends: Those that are asked for; others stay as they are.
-        among: The functionals that are asked about, rising; default all.
+        ends: The ends to settle; others stay as they are.
+        among: The functionals to settle, sorted; default all.
 
     Raises:
-        DisagreementError: Two engines disagree on an end that is never reached.
+        DisagreementError: Two engines disagree whether a solution attains some bound.
     """
     every = np.arange(ledger.functionals.shape[0])
     search = _Search(ledger, effort, ends, every if among is None else among)
@@ -324,13 +324,13 @@ def confirm_bound(
     """Prove a bound claimed by one engine, if the second one finds nothing beyond it.
 
     Args:
-        part: The connected part of the program that the functional is over.
+        part: The connected part of the program that contains the functional.
         row: Sparse (1 × the part's variables): the functional.
-        end: Its number, and the sign.
-        bound: The least, of that sign.
+        end: The functional's number, and the sign.
+        bound: The claimed minimum of the sign times the functional.
 
     Returns:
-        Whether it is proven, now or before.
+        Whether the bound is proven, now or before.
     """
     functional, sign = end
     proven = ledger.end(functional, sign).proven

@@ -1,4 +1,4 @@
-"""Any solution of one integer program, or one near given values, with every outcome distinguished.
+"""Solutions of one integer program, any or near given values, with every outcome distinguished.
 
 A vertex of the linear relaxation, rounded and repaired by the feasibility pump, is nearly always a
 solution; it costs the simplex a few hundred pivots, while CP-SAT would start from nothing. CP-SAT
@@ -56,7 +56,7 @@ class Attempt:
 
 #: Deterministic seconds for the relaxation; 60,000 variables take about 2.
 ROUNDING = 30.0
-#: Turns of the feasibility pump, and those with costs at random.
+#: Most turns of the feasibility pump, without and with random costs.
 _MOST_TURNS, _RANDOM_TURNS = 10, 24
 
 #: Every attempt is deterministic: one thread, fixed seed, effort limits in deterministic time.
@@ -102,7 +102,7 @@ def solve_within(program: IntegerProgram, effort: Effort) -> ProgramSolution:
 def round_vertex(
     program: IntegerProgram, seed: int, limit: float = ROUNDING
 ) -> tuple[IntArray, float]:
-    """Round a vertex of the relaxation to a solution; return also the seconds. Empty on failure.
+    """Round a vertex of the relaxation to a solution (empty on failure); return also the seconds.
 
     Random non-negative costs favour no variable over another, and small totals over large ones.
     """
@@ -122,8 +122,8 @@ class PumpResult:
 
     Attributes:
         values: The last point of the relaxation, rounded; empty without one.
-        fractional: The variables where that point was not integral, rising; rounding may have
-            been enough.
+        fractional: The variables where that point was not integral, sorted; its rounding may be a
+            solution nevertheless.
         deterministic_time: Seconds of the relaxation.
     """
 
@@ -141,14 +141,14 @@ def pump(
 ) -> PumpResult:
     """Find a solution near values: the nearest one if the first point is integral.
 
-    Eq. (pump) of docs/method.md, the point of the relaxation with the least ``Σ |x − values|``,
-    alternating with rounding (Fischetti, Glover & Lodi 2005). One iteration is mostly enough.
+    Eq. (pump) of docs/method.md: find the point of the relaxation with the least ``Σ |x − values|``
+    and round it, in turns (Fischetti, Glover & Lodi 2005). One iteration is mostly enough.
 
     Args:
         values: A value for each variable, within its bounds; the rows may be broken.
         limit: Deterministic seconds.
-        random: Random costs that vary more and more: rounding may cycle, from which little
-            noise is no way out. None: all cost the same.
+        random: Generator of costs that vary more in every turn, since rounding may cycle and
+            little noise does not end a cycle. None: all costs are equal.
     """
     none = np.empty(0, dtype=np.int64)
     if program.is_feasible(values):
@@ -187,13 +187,13 @@ def solve_nested(
     simplex starts with few violated rows.
 
     Args:
-        levels: From fine to coarse, the blocks of each level, each its variables, rising.
+        levels: From fine to coarse, the blocks of each level; a block is its sorted variables.
         seed: Seed of random costs.
-        effort: For `solve_within`, where blocks are not enough; None for `solve_program`.
+        effort: Effort of `solve_within` if blocks do not suffice; None for `solve_program`.
     """
     values, elapsed = program.lower.copy(), 0.0
     random, view = np.random.default_rng(seed), BlockView.of(program)
-    # Units alone are put together from nothing as quickly with the district around them.
+    # Solving single units first would save no time in their districts.
     for blocks in levels[1:] or levels:
         for columns in blocks:
             near = pump(view.relaxed(columns), values[columns], _RANDOM_TURNS * ROUNDING, random)
@@ -211,8 +211,8 @@ class Repair:
 
     Attributes:
         values: A solution; empty without one.
-        is_infeasible: Whether there is none, by two engines. Without values and proof it is
-            undecided.
+        is_infeasible: Whether two engines find that there is no solution. Without values and
+            proof this is undecided.
     """
 
     values: IntArray

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 #: Deterministic seconds of effort up to which an engine is not worth a thread.
 _SHORT = 1.0
-#: Seconds within which an engine mostly ends that is told to.
+#: Seconds to wait for an engine that was told to end.
 _STOPPING = 2.0
 
 _Answer = TypeVar("_Answer")
@@ -22,7 +22,7 @@ class _Engine(threading.Thread, Generic[_Answer]):
         self._solve = solve
         self._answers: list[_Answer] = []
         self._error: BaseException | None = None
-        #: Waited for instead of the thread: an interrupted `join` takes it for ended.
+        #: To be waited for instead of the thread, which an interrupted `join` takes for ended.
         self.done = threading.Event()
 
     def run(self) -> None:
@@ -46,10 +46,10 @@ def solve_interruptibly(
     """Solve in a thread of its own, so that an exception from a signal here stops the engine.
 
     Args:
-        solve: Releases the interpreter's lock while it solves.
-        stop: Tells the engine to end soon; None if it cannot be told: it then works on behind the
-            error, until it is done or the program ends.
-        limit: Deterministic seconds: short work is done in this thread.
+        solve: Function that releases the interpreter's lock while it solves.
+        stop: Function that tells the engine to end soon; None if there is none: the engine then
+            works on after the error, until it is done or the program ends.
+        limit: Deterministic seconds; short work is done in this thread.
     """
     if limit <= _SHORT or threading.current_thread() is not threading.main_thread():
         return solve()

@@ -1,8 +1,8 @@
 """Combinations of changes of single blocks that form solutions together.
 
-A vertex of one block that takes a functional to its bound mostly needs compensation by others: a
-row of the district, or of the region, has to stay within its bounds. Changes found for the
-functionals of other blocks often provide it, one or two at a time, without a further program.
+A vertex of one block that takes a functional to its bound mostly needs compensation elsewhere: a
+row of the district, or of the region, has to stay within its bounds. One or two changes found for
+the functionals of other blocks often provide this compensation, without a further program.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from recon_cli.arrays import IntArray, ranges
 from recon_cli.model.ledger import Arrays, Ledger, Witness, packed, unpacked
 from recon_cli.model.program import IntegerProgram
 
-#: Changes that are put together at most.
+#: Most changes that are combined.
 _MOST = 4
-#: Changes that are looked at for one row.
+#: Most changes that are considered to mend one row.
 _LOOKED_AT = 400
-#: Changes in a row for which nothing is found, after which no more are tried.
+#: Successive changes that are not completed, after which no more are tried.
 _DRY = 20
-#: Deterministic seconds for one coefficient that is looked at, and for one change.
+#: Deterministic seconds for each coefficient that is read, and for each change.
 _ENTRY, _CHANGE = 2e-8, 1e-4
 
 
 class BlockChanges:
     """Changes of single blocks, from one known solution, to be combined: Eq. (joined).
 
-    They are integral, and satisfy only the rows of their own blocks.
+    Each change is integral, and need satisfy only the rows of its own block.
     """
 
     def __init__(self) -> None:
         self._changes: dict[bytes, tuple[int, IntArray, IntArray]] = {}
 
     def keep(self, block: int, columns: IntArray, change: IntArray) -> None:
-        """Keep one change, once.
+        """Keep a change, unless it is kept already.
 
         Args:
-            columns: The variables that change, rising.
-            change: By how much each.
+            columns: The variables that change, sorted.
+            change: The change of each.
         """
         if len(columns):
             key = hashlib.blake2b(columns.tobytes() + change.tobytes(), digest_size=16).digest()
@@ -64,9 +64,9 @@ class BlockChanges:
         """Combine changes to solutions with any new value in a ledger: Eq. (joined).
 
         Args:
-            known: The place of the solution that is changed, among the ledger's.
-            total: Values of the rows in it.
-            values: Values of the functionals in it.
+            known: Index of the solution to change among the ledger's known solutions.
+            total: Values of the rows in this solution.
+            values: Values of the functionals in this solution.
             limit: Deterministic seconds.
         """
         if not self._changes:
@@ -100,9 +100,9 @@ class _Changes:
 
     Attributes:
         variables: Sparse (changes × variables).
-        functionals: Sparse (changes × functionals): what each adds.
-        low: How far each row can decrease.
-        high: How far it can increase.
+        functionals: Sparse (changes × functionals): what each change adds.
+        low: Least change of each row.
+        high: Greatest change of each row.
     """
 
     block: IntArray
@@ -116,7 +116,7 @@ class _Changes:
     def of(
         cls, ledger: Ledger, changes: list[tuple[int, IntArray, IntArray]], total: IntArray
     ) -> _Changes:
-        """Build them from the block, the variables and the change of each."""
+        """Collect changes, each given by a block, its variables and their changes."""
         program: IntegerProgram = ledger.program
         sizes = [len(columns) for _, columns, _ in changes]
         data = np.concatenate([change for _, _, change in changes])
@@ -134,7 +134,7 @@ class _Changes:
 
     @cached_property
     def rows(self) -> sparse.csr_array:
-        """Return sparse (changes × rows): what each adds. Mostly no change is worth completing."""
+        """Return sparse (changes × rows): what each change adds. It is mostly not needed."""
         return _added(self.variables, self.program.constraints.A)
 
     @cached_property
@@ -148,7 +148,7 @@ class _Changes:
         return k, self.functionals.data[entries].astype(np.int64)
 
     def gains_of(self, joined: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the same for some changes together."""
+        """Return the functionals that some changes move together, and by how much."""
         return _sum(self.functionals, joined)
 
     def sum_of(self, joined: IntArray) -> tuple[IntArray, IntArray]:
@@ -156,12 +156,12 @@ class _Changes:
         return _sum(self.variables, joined)
 
     def completed(self, at: int) -> tuple[IntArray, int]:
-        """Complete a change by those of other blocks to a solution; return also the work.
+        """Complete a change to a solution by changes of other blocks.
 
         Each further change is the one that leaves the least total violation of rows.
 
         Returns:
-            Empty where none was found.
+            The changes, none where no solution was found; and the number of coefficients read.
         """
         joined, looked_at = np.array([at]), 0
         moved = np.zeros(len(self.low), dtype=np.int64)
@@ -203,7 +203,7 @@ class _Changes:
         return found
 
     def _left(self, others: IntArray, moved: IntArray, missed: IntArray) -> tuple[IntArray, int]:
-        """Return the change of total violation by each of some changes, and the work."""
+        """Return how each change alters the total violation, and the coefficients read."""
         starts = self.rows.indptr[others].astype(np.int64)
         sizes = self.rows.indptr[others + 1] - starts
         ends = np.cumsum(sizes)

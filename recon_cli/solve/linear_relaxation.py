@@ -25,20 +25,20 @@ from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 #: Deterministic seconds for one non-zero coefficient in one pivot, about as CP-SAT counts.
 _PIVOT = 1e-9
-#: What a pivot takes besides, in non-zero coefficients.
+#: Fixed effort of a pivot, in non-zero coefficients.
 _OVERHEAD = 15_000
-#: The effort besides pivots, in pivots.
+#: Effort of setting up, in pivots.
 _SETTING_UP = 200
 #: Strategies of the simplex, as HiGHS numbers them.
 _DUAL, _PRIMAL = 1, 4
-#: A weight of edges in the dual simplex, likewise.
+#: Edge weights of the dual simplex, as HiGHS numbers them.
 _DEVEX = 1
 _CORE = "scipy.optimize._highspy._core"
-#: A matrix given column by column, and the least cost, likewise.
+#: A matrix in columns, and the sense of minimisation, as HiGHS numbers them.
 _BY_COLUMN, _MINIMISE = 1, 1
-#: More than any program takes; the engine counts them in 32 bits.
+#: More pivots than any program takes; the engine counts them in 32 bits.
 _MOST_PIVOTS = 10**9
-#: A value of a vertex that is no further from a whole number is one.
+#: Values of a vertex at most this far from a whole number count as whole.
 WHOLE: Final = 1e-6
 
 
@@ -48,7 +48,7 @@ class Vertex:
 
     Attributes:
         values: A value of each variable, whole or not; empty if nothing was found.
-        duals: For each row the change of the cost for one more in its bounds; likewise.
+        duals: For each row the change of the cost if its bounds rise by 1; empty likewise.
         deterministic_time: Seconds, counted in pivots.
     """
 
@@ -61,7 +61,7 @@ def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) ->
     """Find the vertex of the relaxation with the least ``cost @ x``.
 
     Args:
-        cost: Not negative, so that the simplex can begin where every variable is at its least.
+        cost: Not negative, so that the simplex can begin with all variables at their lower bounds.
         limit: Deterministic seconds.
     """
     return LinearRelaxation(program).solve(cost, limit)
@@ -73,12 +73,12 @@ def pivot_seconds(program: IntegerProgram) -> float:
 
 
 def _with_own_bounds(program: IntegerProgram, lower: IntArray, upper: IntArray) -> IntegerProgram:
-    """Replace the bounds by copies, with which later ones can be compared."""
+    """Replace the bounds by copies, to which later bounds can be compared."""
     return replace(program, lower=lower.copy(), upper=upper.copy())
 
 
 class LinearRelaxation:
-    """The relaxation of one program, for one cost after the other.
+    """The relaxation of one program, solved for one cost after the other.
 
     The first vertex is found by the dual simplex, further ones by the primal simplex from the
     vertex before, which is feasible for any cost: this takes a twentieth of the time.
@@ -126,11 +126,11 @@ class LinearRelaxation:
             self._engine.setBasis()
 
     def begin_with(self, rows: IntArray, columns: IntArray) -> None:
-        """Start the next solve from a basis with a variable in place of each of some rows' slacks.
+        """Start the next solve from a basis in which variables replace the slacks of some rows.
 
         Args:
-            rows: The rows, whose ends are equal.
-            columns: The variable of each; all others begin at their least.
+            rows: The rows; the bounds of each are equal.
+            columns: For each row its variable; all other variables begin at their lower bounds.
         """
         core = highs_core()
         if self._engine is None:
@@ -182,9 +182,9 @@ class LinearRelaxation:
         """Find a vertex with the least ``cost @ x``.
 
         Args:
-            cost: A cost of each variable; the same array is the same cost.
+            cost: A cost of each variable; the same array is taken for the same cost.
             limit: Deterministic seconds.
-            ceiling: Nothing is looked for that costs more; what is found may.
+            ceiling: Cost at which the search gives up; a vertex that is found may cost more.
         """
         first = not self._has_vertex
         setting_up = _SETTING_UP if self._engine is None else _SETTING_UP // 20

@@ -1,10 +1,10 @@
 """Vertices near a known solution that move a functional as far as the relaxation allows.
 
-A block of variables is examined in two ways at once: with all others free within their bounds,
-which loses no solution and therefore proves, and with all others fixed at a known solution, which
-gives solutions. One linear program does both. Falling short of the goal costs most, moving others
-costs less, and any change costs a little: so its duals prove how far the functional can move, and
-if nothing else has to move, its vertex, which is nearly always integral, is a solution.
+A block of variables is examined in two ways at once: with all other variables free within their
+bounds, which loses no solution and so gives proofs; and with all others fixed at a known solution,
+which gives solutions. In one linear program, falling short of the goal costs most, moving other
+variables less, and any change a little. Its duals prove how far the functional can move; and if no
+other variable has to move, its vertex, which is nearly always integral, is a solution.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from recon_cli.model.program import IntegerProgram, LinearConstraints, activity_
 from recon_cli.solve.dual_bounds import FREE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: Costs of a person who moves, of one who has to move elsewhere, of falling short by one.
+#: Costs of moving a person in the block, of moving one elsewhere, of falling short by one.
 _MOVE, _ELSEWHERE, _SHORT = 1.0, 1e3, 1e6
-#: How far the costs of people differ where a vertex is not whole.
+#: Greatest random difference of people's costs after a vertex that is not integral.
 _NOISE = 0.05
 #: Scales of weights, from what is easily read to what loses nothing: 720,720 is divisible by 1 to
 #: 16, and so fine that rounding to it moves no bound of a program this size.
@@ -37,14 +37,14 @@ class Block:
     """Some variables of a program, around a known solution.
 
     Attributes:
-        columns: The variables, rising.
+        columns: The variables, sorted.
         rows: The rows over them that can bind.
         A: Sparse (rows × columns).
-        outer: Least and greatest change of each row, whatever the others are; beyond ±2^40 where
-            nothing bounds them.
-        inner: The same where the others stay.
+        outer: Least and greatest change of each row for any values of other variables; ±2^40
+            where nothing bounds them.
+        inner: Least and greatest change of each row while other variables stay.
         down: How far each variable can decrease.
-        up: How far it can increase, 2^40 if unbounded.
+        up: How far each variable can increase, 2^40 if unbounded.
     """
 
     columns: IntArray
@@ -57,7 +57,7 @@ class Block:
 
     @cached_property
     def weighted(self) -> WeightedRows:
-        """Return the rows of the block, for sums valid whatever the others are."""
+        """Return the rows of the block, for sums that hold for any values of other variables."""
         program = IntegerProgram(LinearConstraints(self.A, *self.outer), -self.down, self.up)
         return WeightedRows(program)
 
@@ -82,8 +82,8 @@ class BlockView:
 
     Attributes:
         is_open: Variables that nothing bounds from above.
-        ends: Number of these with a negative, and with a positive coefficient in each row.
-        reach: The least and greatest that its rows come to within the bounds of the variables.
+        ends: For each row its open variables with a negative, and with a positive coefficient.
+        reach: Least and greatest value of each row within the bounds of the variables.
     """
 
     program: IntegerProgram
@@ -105,7 +105,7 @@ class BlockView:
         Args:
             known: The solution.
             total: Values of the rows in it.
-            columns: The variables, rising.
+            columns: The variables, sorted.
         """
         program = self.program
         A, rows = self._part(columns)
@@ -114,7 +114,7 @@ class BlockView:
         fall, rise = activity_bounds(A, lower, upper)
         least = program.constraints.least[rows] - total[rows]
         most = program.constraints.most[rows] - total[rows]
-        # Others move a row by what all can less what the block can.
+        # Other variables move a row by what all variables can, less what the block can.
         others_fall = self.reach[0][rows] - total[rows] - fall
         others_rise = self.reach[1][rows] - total[rows] - rise
         own = _open_ends(A, self.is_open[columns])
@@ -143,7 +143,7 @@ class BlockView:
         Args:
             known: The solution.
             total: Values of the rows in it.
-            columns: The variables, rising.
+            columns: The variables, sorted.
         """
         A, rows = self._part(columns)
         others = total[rows] - A @ known[columns]
@@ -176,7 +176,7 @@ class BlockView:
 
 
 def _open_ends(A: sparse.csr_array, is_open: BoolArray) -> tuple[IntArray, IntArray]:
-    """Count the open variables with a negative, and with a positive sign, of each row."""
+    """Count for each row its open variables with a negative, and with a positive coefficient."""
     here = sparse.csr_array(A[:, np.flatnonzero(is_open)])
     row = np.repeat(np.arange(A.shape[0]), np.diff(here.indptr))
     falls = np.bincount(row[here.data < 0], minlength=A.shape[0])
@@ -185,11 +185,11 @@ def _open_ends(A: sparse.csr_array, is_open: BoolArray) -> tuple[IntArray, IntAr
 
 @dataclass(frozen=True)
 class NearVertex:
-    """The answer to one question.
+    """The vertex found for one goal.
 
     Attributes:
         change: Change of each of the block's variables, integral or not; empty without an answer.
-        weights: For each of the block's rows, as a share of the functional.
+        weights: Weight of each of the block's rows where the functional has 1; empty if it has 0.
         deterministic_time: Seconds.
     """
 
@@ -199,7 +199,7 @@ class NearVertex:
 
 
 class NearVertices:
-    """Questions about one block around one known solution: Eq. (near) of docs/method.md."""
+    """Vertices of one block around one known solution: Eq. (near) of docs/method.md."""
 
     def __init__(
         self, block: Block, functionals: sparse.csr_array, short: tuple[IntArray, IntArray]
@@ -207,7 +207,7 @@ class NearVertices:
         """Set up the linear program of the block.
 
         Args:
-            functionals: Sparse (functionals × columns): what will be asked.
+            functionals: Sparse (functionals × columns): the functionals to be moved.
             short: Gap of the known solution to the proven bounds, below and above.
         """
         self._block = block
@@ -246,9 +246,9 @@ class NearVertices:
 
         Args:
             sign: 1 to make it smaller, −1 to make it larger.
-            goal: The change, of that sign's direction.
+            goal: The change of the functional, negative to make it smaller.
             limit: Deterministic seconds.
-            noise: Makes people's costs differ, for another vertex.
+            noise: Generator of different costs, for another vertex.
         """
         row = self._height + functional
         if self._goal is not None:
@@ -276,8 +276,8 @@ def best_combination(
     """Find the least provable change of a functional, by the simplest sufficient weights.
 
     Args:
-        functional: Coefficient of each of its variables.
-        weights: Weights of its rows, proposed by a linear program.
+        functional: Coefficient of each of the block's variables.
+        weights: Weights of the block's rows, proposed by a linear program.
         wanted: Bound that is sufficient.
 
     Returns:
@@ -287,7 +287,7 @@ def best_combination(
     added, (least, most) = block.weighted, block.outer
     for scale in _SCALES if len(weights) else ():
         w = whole_weights(weights, scale)
-        # Nothing adds up with an end that is none.
+        # A bound that is missing cannot be added up.
         w[((w > 0) & (least <= -FREE)) | ((w < 0) & (most >= FREE))] = 0
         rest = added.rest(functional, w, scale)
         if not added.has_room(functional, w, scale) or (block.up[rest < 0] >= FREE).any():

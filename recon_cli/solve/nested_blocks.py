@@ -1,9 +1,9 @@
 """Least and greatest values of counts, block by block: units first, then larger geounits.
 
 A block is a set of variables, such as the cells of a unit, of a district, of a region. With all
-other blocks free within their bounds its rows prove; with all others fixed at a known solution its
-solutions are solutions of the whole. A bound is exact where the two meet, and only the rest goes to
-the next larger blocks. Where no vertex is whole, two engines are asked, of a block as of the whole.
+other blocks free within their bounds, its rows prove bounds; with all others fixed at a known
+solution, its solutions are solutions of the whole. Ends where the two meet are exact, and only the
+others go on to the next larger blocks. Where no vertex is integral, two engines solve the block.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_c
 
 #: Vertices for random costs in every block of the second level.
 _EXPLORED = 6
-#: Ends that a vertex has to close to be worth a further one: what is left is asked one by one.
+#: Ends that a vertex has to close to be worth another one; other ends are sought one by one.
 _WORTH = 2
-#: Functionals that are asked one by one sooner than explored.
+#: Undecided functionals up to which blocks are no longer explored: each is settled by itself.
 _FEW = 32
-#: Vertices in a row that show nothing new, after which a block is left.
+#: Successive vertices without a new value, after which a block is left.
 _DRY = 2
 #: Attempts at a whole vertex near an end.
 _ATTEMPTS = 3
-#: Deterministic seconds between two moments at which a search is shown, kept and taken up again.
+#: Deterministic seconds between two pauses, at which a search is saved and can be resumed.
 _TOLD = 0.25
-#: Deterministic seconds for each functional between two moments at which all of them are shown.
+#: Deterministic seconds, for each functional, between two calls that show the ledger.
 _SHOWN = 4e-6
-#: Variables for which an effort is meant: blocks of more get more together, in proportion.
+#: Variables for which an effort is meant: the blocks of a larger program get more, in proportion.
 _AT_ONCE = 50_000
 #: Deterministic seconds of an engine for one end; and in a block, where most take a hundredth.
 _ENGINE, _BRIEF = 2.0, 0.1
-#: Variables of a part up to which engines are asked for every open end.
+#: Most variables of a part in which engines settle every open end.
 _SMALL = 400
-#: The same where it is not known whether a functional varies: setting up takes seconds beyond.
+#: Most variables of a part in which engines settle whether a functional varies.
 _LARGE = 4_000
 #: Farther than any end.
 _FAR = 2**40
@@ -77,23 +77,23 @@ def find_ends(
 ) -> Ledger:
     """Find the least and the greatest value of each functional: Eq. (ends).
 
-    A checkpointed search is continued, with the same ledger as an uninterrupted one.
+    A checkpointed search is continued, and ends with the same ledger as without interruption.
 
     Args:
         functionals: Sparse (functionals × variables), none empty.
         known: A solution.
-        levels: From fine to coarse, the blocks of each level, each its variables, rising. The last
-            level has one block with all of them.
-        effort: Its limit is for everything together; blocks of a large program get more.
-        is_endless: Variables that solutions raise above any number, and with them what counts
-            them; their upper ends are `OPEN`. None: there are none.
-        watch: Is shown the ledger every few blocks.
-        keeper: Keeps the search as often.
+        levels: From fine to coarse, the blocks of each level; a block is its sorted variables. The
+            last level has one block with all variables.
+        effort: Its limit holds for the whole search; blocks of a large program get more.
+        is_endless: Mask of variables without a maximum, whose upper bounds are `OPEN`; functionals
+            that count them have no maximum, either. None: there are no such variables.
+        watch: Called with the ledger every few blocks.
+        keeper: Saves the search every few blocks, too.
     """
     ledger = _ledger(program, functionals, known, is_endless)
     search = _Search(ledger, levels, effort, watch, keeper, more=_more(program))
     coarser = range(1, len(levels))
-    # What units alone settle a district settles as quickly.
+    # A district settles as quickly what single units would.
     units = () if levels[1:-1] else (partial(search.reach_ends, 0), search.join)
     search.run(
         [
@@ -119,7 +119,7 @@ def find_settled(
     is_endless: BoolArray | None = None,
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
-    """Find which functionals are constant in all solutions; as `find_ends`, without bounds."""
+    """Find which functionals are constant in all solutions; arguments are as for `find_ends`."""
     ledger = _ledger(program, functionals, known, is_endless)
     search = _Search(ledger, levels, effort, watch, more=_more(program))
     dry = 0
@@ -134,7 +134,7 @@ def find_settled(
 
 
 def _more(program: IntegerProgram) -> float:
-    """Return how many times the effort the blocks of a program get together."""
+    """Return the multiple of the effort that the blocks of a program get together."""
     return max(1.0, program.shape[1] / _AT_ONCE)
 
 
@@ -147,7 +147,7 @@ def _ledger(
     """Set up the ledger; functionals with an endless variable are endless.
 
     Raises:
-        ValueError: A functional takes away what is endless.
+        ValueError: A functional has a negative coefficient for an endless variable.
     """
     if is_endless is None:
         return Ledger(program, functionals, [known])
@@ -176,10 +176,10 @@ def reach_in_blocks(
     """Prove and attain bounds in a ledger, block by block and without engines: Eq. (near).
 
     Args:
-        ledger: The functionals; those that no block holds whole stay as they are.
-        levels: From fine to coarse, the blocks of each level, each its variables, rising.
-        effort: Its limit is for all blocks together.
-        watch: Is shown the ledger every few blocks.
+        ledger: The functionals; a functional that is not within a block stays as it is.
+        levels: From fine to coarse, the blocks of each level; a block is its sorted variables.
+        effort: Its limit holds for all blocks together.
+        watch: Called with the ledger every few blocks.
     """
     search = _Search(ledger, levels, effort, watch)
     search.explore(min(1, len(levels) - 1))
@@ -189,7 +189,7 @@ def reach_in_blocks(
 
 
 class _Place(NamedTuple):
-    """The position of a search: a step, a block of it, the functionals after one."""
+    """The position of a search: its step, the block, and the block's last finished functional."""
 
     step: int
     block: int = 0
@@ -198,11 +198,11 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True)
 class _Asked:
-    """The questions about one block.
+    """The functionals to settle in one block.
 
     Attributes:
-        number: Its place in its level.
-        functionals: Those with all their variables in it.
+        number: Place of the block in its level.
+        functionals: The functionals with all their variables in the block.
     """
 
     number: int
@@ -337,8 +337,8 @@ class _Search:
         """Call back, and checkpoint the search, if due.
 
         Args:
-            block: The one that is asked next.
-            after: The functional of it that was asked last.
+            block: The next block.
+            after: The last finished functional of that block.
         """
         if self.is_due:
             self._show(_Place(self._step, block, after))
@@ -404,7 +404,7 @@ class _Search:
         return self.ledger.see(self.values[touched], self.ledger.step(at, step), touched)
 
     def inside(self, asked: _Asked) -> sparse.csr_array:
-        """Return sparse (functionals × block's variables), of what is asked about one block."""
+        """Return the functionals of one block: sparse (functionals × block's variables)."""
         C = sparse.csr_array(self.C[asked.functionals])
         columns = np.searchsorted(asked.columns, C.indices)
         shape = (C.shape[0], len(asked.columns))
@@ -430,14 +430,14 @@ class _Search:
             self._show(_Place(self._step + 1))
 
     def join(self) -> None:
-        """Put the changes of blocks together that were found so far, and drop them."""
+        """Combine the changes of blocks that were found so far, then drop them."""
         self.changes.join(self.ledger, self.base, self.total, self.values, self.left)
         self.changes = BlockChanges()
         if self.is_due:
             self._show(_Place(self._step + 1))
 
     def _is_wanted(self, k: IntArray, *, only_undecided: bool) -> BoolArray:
-        """Return which of some functionals are in question."""
+        """Return which functionals have an open end, or may be constant (``only_undecided``)."""
         if only_undecided:
             return self.ledger.are_undecided(k)
         below, above = self.ledger.are_open(k)
@@ -448,7 +448,7 @@ class _Search:
     ) -> Iterator[Callable[[], None]]:
         """Yield the steps of some levels: blocks by vertices, then by engines, then joined changes.
 
-        Engines are asked of the whole by `settle`.
+        Engines solve the whole program in `settle`.
         """
         for level in levels:
             yield partial(self.reach_ends, level, only_undecided=only_undecided)
@@ -459,8 +459,8 @@ class _Search:
     def ask_engines(self, level: int, *, only_undecided: bool) -> None:
         """Ask engines for the open ends of small blocks, whose vertices are not whole.
 
-        With all others fixed a solution of the block is one of the whole; with all others free what
-        two engines rule out in the block is ruled out in the whole.
+        With all other variables fixed, a solution of the block is a solution of the whole; with all
+        others free, values that two engines rule out in the block are ruled out in the whole.
         """
         for asked in self.asked(level):
             k = asked.functionals[self._is_wanted(asked.functionals, only_undecided=only_undecided)]
@@ -475,7 +475,7 @@ class _Search:
                     self._optimise((fixed, free), columns, C[[place]], (end, sign), _BRIEF)
 
     def settle(self, *, only_undecided: bool) -> None:
-        """Settle the rest by two engines: whether functionals vary, or any end in small parts."""
+        """Settle the rest by two engines: whether functionals vary, or else ends in small parts."""
         self._limit = self.effort.limit
         if self.left <= 0:
             return
@@ -511,11 +511,12 @@ class _Search:
         """Minimise ``sign`` times a functional by CP-SAT; SCIP must agree on the bound.
 
         Args:
-            programs: One whose solutions, with all others as they are known, are ones of the whole,
-                and one that all solutions of the whole meet; None where nothing can be proven.
+            programs: An inner program, whose solutions, with the known values elsewhere, solve the
+                whole program; and an outer one, which every solution of the whole program
+                satisfies, None where nothing can be proven.
             row: Sparse (1 × columns): the functional.
-            end: Its number, and the sign.
-            limit: Deterministic seconds of each.
+            end: The functional's number, and the sign.
+            limit: Deterministic seconds for each program.
         """
         ledger, (k, sign) = self.ledger, end
         inner, outer = programs
@@ -559,7 +560,7 @@ class _Reach:
         """Process one functional after the other, until the next pause.
 
         Returns:
-            The functional that was asked last, at a pause; None at the end.
+            The last finished functional, at a pause; None at the end.
         """
         functionals: list[int] = self.k.tolist()
         for place, k in enumerate(functionals):
@@ -575,7 +576,7 @@ class _Reach:
         return None
 
     def _end(self, place: int, k: int, sign: int, most: int = _FAR) -> None:
-        """Find a proof and a solution of one end, or of some steps towards it."""
+        """Find a proof and a solution of one end, or of up to ``most`` steps towards the end."""
         noise: np.random.Generator | None = None
         for _ in range(_ATTEMPTS):
             if not self.ledger.is_open(k, sign) or self.search.left <= 0:

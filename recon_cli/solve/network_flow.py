@@ -14,7 +14,7 @@ from recon_cli.errors import SolverError
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """Arcs of a network; arrays of one length.
+    """Arcs of a network, as arrays of equal lengths.
 
     Attributes:
         capacity: Integral capacity.
@@ -31,7 +31,7 @@ def cheapest_flow(supply: IntArray, arcs: Sequence[Arcs]) -> IntArray | None:
     """Find the cheapest flow that carries every supply to a demand.
 
     Args:
-        supply: (nodes,) what each node has to give; below zero: what it needs. They add up to 0.
+        supply: (nodes,) supply of each node, negative for a demand; all add up to 0.
 
     Returns:
         The flow on each arc, in order; None if there is no such flow.
@@ -64,10 +64,10 @@ class Closures:
         """Set up a network.
 
         Args:
-            worth: Worth of each source, an integer from 0; below 0: it is in no set.
-            cost: Cost of each sink, an integer from 0; below 0: it is in no set.
-            source: For each need the source.
-            sink: For each need the sink.
+            worth: Worth of each source, an integer; negative for a source in no set.
+            cost: Cost of each sink, an integer; negative for a sink in no set.
+            source: For each need the source that has it.
+            sink: For each need the sink that is needed.
         """
         self._worth, self._cost = np.maximum(worth, 0), cost
         self._network = max_flow.SimpleMaxFlow()
@@ -83,11 +83,11 @@ class Closures:
         self._sources = sources
 
     def least(self, sink: int, without: int) -> int:
-        """Return the least cost, less its worth, of a closed set with a sink and without a source.
+        """Return the least cost minus worth of a closed set with a sink and without a source.
 
         Args:
-            sink: In the set; it may be.
-            without: A source that is not in the set.
+            sink: The sink in the set; its cost is not negative.
+            without: The source outside the set.
         """
         network = self._network
         network.set_arc_capacity(self._of_sink[sink], 0)
@@ -100,7 +100,7 @@ class Closures:
         return int(self._cost[sink]) - (self._total - int(self._worth[without]) - flow)
 
     def sinks(self, sink: int) -> IntArray:
-        """Return the sorted sinks of the last set, which had ``sink``."""
+        """Return the sorted sinks of the last set, which contains ``sink``."""
         nodes = np.array(self._network.get_source_side_min_cut(), dtype=np.int64)
         inside = nodes[(nodes >= self._sources) & (nodes < self._start)] - self._sources
         return np.union1d(inside, [sink])

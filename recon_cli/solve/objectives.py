@@ -29,12 +29,12 @@ class LinearFunctionals:
     """Functionals ``y = C x``, each with bounds that every solution satisfies.
 
     Attributes:
-        coefficients: Sparse (functionals × variables) integers ``C``; of histogram cells, ones.
-        lower: The least that each functional is known to be.
-        upper: The greatest that each functional is known to be.
+        coefficients: Sparse (functionals × variables) integers ``C``; 1 for histogram cells.
+        lower: Lower bound of each functional.
+        upper: Upper bound of each functional.
 
     Raises:
-        ValueError: When made: as many bounds as functionals are needed.
+        ValueError: On construction, if there are not as many bounds as functionals.
     """
 
     coefficients: sparse.csr_array
@@ -91,7 +91,7 @@ class Maximization:
         return with_rows(self.program, LinearConstraints(row, np.array([least]), np.array([most])))
 
     def capped(self, group: IntArray, most: IntArray) -> Maximization:
-        """Add the knowledge that groups of functionals add ``most`` at most.
+        """Add rows by which groups of functionals add at most ``most`` to the objective.
 
         No solution is lost; the solver recognises the optimum earlier.
 
@@ -117,7 +117,7 @@ def interval_ends(
     at_lower: npt.NDArray[np.bool_],
     at_upper: npt.NDArray[np.bool_],
 ) -> Maximization:
-    """Maximise how many of some interval ends one solution attains; 0: none is attained by any.
+    """Maximise how many of some interval ends a solution attains; if 0, no solution attains any.
 
     Eq. (indicator) of docs/method.md: an indicator ``z`` that is one forces its functional to the
     end, and the interval's width is the least valid big-M.
@@ -151,7 +151,7 @@ def interval_ends(
 
 
 def scaled(A: sparse.csr_array, factors: IntArray) -> sparse.csr_array:
-    """Multiply the rows of ``A`` by their factors; zeros are no entries."""
+    """Multiply the rows of ``A`` by their factors; zeros are not stored."""
     entries = A.data * np.repeat(factors, np.diff(A.indptr))
     scaled = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape, copy=True)
     scaled.eliminate_zeros()

@@ -17,20 +17,20 @@ from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status
 from recon_cli.solve.interruption import solve_interruptibly
 
-#: Seconds of one node of SCIP's tree, by the number of coefficients, to the power of 3/2: nodes
-#: are what it counts that a loaded machine does not change.
+#: Seconds of one node of SCIP's tree, for each coefficient to the power of 3/2. Effort is counted
+#: in nodes, because a loaded machine does not change their number.
 _NODE = 5e-8
-#: Wall-clock seconds for each of these, after which even a node is not waited for.
+#: Wall-clock seconds for each of these, after which SCIP is stopped even within a node.
 _PATIENCE = 5.0
-#: More than any tree has.
+#: More nodes than any tree has.
 _MOST_NODES = 1e15
 
 
 def run_scip(program: IntegerProgram, objective: IntArray | None, effort: Effort) -> SolveResult:
-    """Find the solution with the greatest ``objective @ x``, or any solution without one.
+    """Find the solution with the greatest ``objective @ x``; any solution if it is None.
 
     Args:
-        effort: Its search is not used.
+        effort: Seed and limit; the search strategy is not used.
 
     Raises:
         SolverError: SCIP fails.

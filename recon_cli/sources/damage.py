@@ -23,7 +23,7 @@ _SEPARATORS = ",;\t|"
 
 
 def kind_of(path: Path) -> str:
-    """Return the ending that names a file's kind: of a compressed text, the one before ``.gz``.
+    """Return the suffix that names a file's kind: for a compressed text, that before ``.gz``.
 
     >>> kind_of(Path("persons.CSV.gz")), kind_of(Path("persons.parquet")), kind_of(Path("a.gz"))
     ('.csv', '.parquet', '.gz')

@@ -23,9 +23,9 @@ from recon_cli.sources.tabular import Sheet
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.statement import EXACT
 
-#: Column sets are bits of one number.
+#: Most column sets, which are bits of one number.
 MOST_COLUMN_SETS = 60
-#: Counts that are held at once, about, unless one partition has more.
+#: Approximate number of counts that are held at once, unless one partition has more.
 _GROUP_COUNTS = 4_000_000
 
 

@@ -41,9 +41,10 @@ OPEN_DOCUMENT: Final = "content.xml"
 _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0"
 #: Number of bytes from which a file's format is recognised.
 START: Final = 1 << 18
-#: A zip with more members is unpacked sooner than read: each is opened by itself.
+#: Most members of a zip that is read without unpacking, since each is opened by itself.
 _MOST_MEMBERS: Final = 1_000
-#: What is held at once is smaller; and no table is packed so much smaller, if it is large.
+#: Most bytes of a file that is read as a whole; and bytes of a large member of a zip, with the
+#: compression that no table reaches.
 _MOST_HELD: Final = 1 << 28
 _LARGE: Final = 1 << 30
 _MOST_PACKED: Final = 400
@@ -58,8 +59,8 @@ class Document:
     Attributes:
         name: Its own name, without folders.
         label: Name in messages: ``p5.zip:P5-Data.csv``.
-        sheet: Name of the sheet, if it is one; the bytes are those of the workbook.
-        size: Its bytes, where a zip says how many they are unpacked.
+        sheet: Name of a sheet, whose bytes are those of the whole workbook.
+        size: Number of unpacked bytes, where a zip states it.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Document:
         """Open the decompressed bytes.
 
         Raises:
-            SourceError: It is damaged.
+            SourceError: The document is damaged.
         """
         try:
             with self.opener() as file:
@@ -90,7 +91,7 @@ class Document:
         """Return all bytes.
 
         Raises:
-            SourceError: It is damaged, or larger than what is read at once.
+            SourceError: The document is damaged, or too large to be read as a whole.
         """
         with self.open() as file:
             found = file.read(_MOST_HELD + 1)
@@ -116,7 +117,7 @@ def open_documents(path: Path) -> tuple[Document, ...]:
     """Open the documents at a path, sorted by name; a folder or a zip stands for its content.
 
     Raises:
-        SourceError: There is nothing, it is damaged, or a zip holds another zip.
+        SourceError: There is no file, a file is damaged, or a zip holds another zip.
     """
     if path.is_dir():
         files = sorted(each for each in path.rglob("*") if each.is_file())
@@ -165,7 +166,8 @@ def check_members(label: str, infos: Sequence[zipfile.ZipInfo]) -> None:
     """Refuse a zip that would take hours to read, or that is ambiguous.
 
     Raises:
-        SourceError: It has too many members, two of one name, or one that unpacks without measure.
+        SourceError: The zip has too many members, two members of one name, or a member that
+            unpacks to too much.
     """
     if len(infos) > _MOST_MEMBERS:
         raise SourceError(
@@ -201,7 +203,7 @@ def read_json(document: Document) -> object:
     refuse.
 
     Raises:
-        SourceError: It is damaged, no JSON, or an object has a key twice.
+        SourceError: The document is damaged or no JSON, or an object has a key twice.
     """
     try:
         return json.loads(

@@ -1,12 +1,12 @@
-"""Geounits that are not in the files: those of a list, or one that stands for all others.
+"""Geounits that are not in the files: from a list, or a unit that stands for all unlisted units.
 
 People may live in a geounit without any row, unless its absent rows are published zeros that prove
-it empty. They prove nothing where a cell without a row is unpublished, where a law may publish
-people as zero, or where the tables of the finest level do not count everybody. Without such a
-geounit, its people would be placed with their neighbours, whose records would then wrongly be
-called certain. So each coarse geounit whose units may be incomplete gets one more unit: it stands
-for all unlisted ones, has no published cells but proven zeros, and is otherwise bounded only by the
-counts of coarser geounits.
+it empty. Absent rows prove nothing where a cell without a row is unpublished, where a law may
+publish people as zero, or where the tables of the finest level do not count everybody. If such a
+geounit were left out, its people would be placed with their neighbours, whose records would then
+wrongly be called certain. So each coarse geounit whose units may be incomplete gets one more unit,
+which stands for all unlisted units. It has no published cells but proven zeros, and is otherwise
+bounded only by the counts of coarser geounits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from recon_cli.sources.damage import columns_found, read_texts
 from recon_cli.sources.tidy_file import ALL_PLACES, GEOID
 from recon_cli.statement import Protection
 
-#: Texts that may follow the geoids of a list: a repeated header, a line of totals.
+#: Texts in place of a geoid in a list: a repeated header, or a line of totals.
 _NO_PLACES: Final = ("geoid", *ALL_PLACES)
 
 
@@ -90,10 +90,10 @@ class CompletedSource:
         return tuple(self._coverage)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """Yield the source's batches, completed, and one of partitions that only the list has.
+        """Yield the source's batches, completed, then a batch of partitions only in the list.
 
         Raises:
-            SourceError: As the source does, or a geounit is not in the list.
+            SourceError: The source raises it, or a geounit is not in the list.
         """
         seen: set[str] = set()
         for batch in self._source.batches():
@@ -204,7 +204,7 @@ class CompletedSource:
         """Test whether all people of a level are in geounits of a finer level in the files.
 
         Then the counts of a place without any row are zero, so that nobody lives there; and each
-        place that has a row gets a unit for unlisted ones.
+        place that has a row gets a unit that stands for its unlisted units.
         """
         unit = self._release.geography.unit
         return any(
@@ -234,12 +234,12 @@ def complete_geounits(
 ) -> Source:
     """Add the geounits of which nothing is published.
 
-    With a list its geounits are added, and there are no others; a membership file is one. Without
-    one, where a geounit that is not in the files may have people, every coarse geounit gets a unit
-    for what is not listed, its geoid filled up with `UNLISTED`, unless the published totals of its
-    units make up its own, or counts of a level between them hold everybody and are zero where there
-    is no row: then each geounit of that level gets one. In both cases coarse geounits that others
-    lie in are added.
+    With a list (or a membership file) its geounits are added, and there are no others. Without a
+    list, if a geounit that is not in the files may have people, every coarse geounit gets a unit
+    for all unlisted ones, its geoid padded with `UNLISTED`. There are two exceptions: the published
+    totals of its units add up to its own; or counts of an intermediate level hold everybody and are
+    zero where there is no row, in which case each geounit of that level gets such a unit. In all
+    cases the coarse geounits that enclose others are added.
 
     Args:
         source: Batches of whole partitions.
@@ -264,7 +264,7 @@ def _absent_is_empty(release: Release, source: IncompleteSource, level: str) -> 
 def _proven_zeros(
     protection: Protection, level: str, cells: Mapping[str, tuple[int, ...]]
 ) -> dict[str, tuple[int, ...]]:
-    """Return those cells whose published zero is a true one."""
+    """Return the cells whose published zero proves that nobody is counted."""
     return {
         table: numbers for table, numbers in cells.items() if protection.is_true_zero(table, level)
     }
@@ -277,8 +277,8 @@ def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
         Columns ``geoid, level``, sorted.
 
     Raises:
-        SourceError: It cannot be read, a geoid is malformed or occurs twice, or no unit of the
-            finest level is listed.
+        SourceError: The file cannot be read, a geoid is malformed or occurs twice, or no unit of
+            the finest level is listed.
     """
     return list_geounits(release, _columns(path, "geoid")["geoid"], str(path))
 
@@ -338,7 +338,7 @@ def read_place_names(path: Path) -> dict[str, str]:
     Places of any level; those without a name are left out.
 
     Raises:
-        SourceError: It cannot be read, lacks a column, or names a place twice.
+        SourceError: The file cannot be read, lacks a column, or names a place twice.
     """
     frame = _columns(path, "geoid", "name")
     known = frame.select(pl.all().str.strip_chars()).drop_nulls()

@@ -21,15 +21,15 @@ from recon_cli.sources.cells import CellIndex
 from recon_cli.statement.printed import Ends, printed_ends
 from recon_cli.statement.protection import Protection
 
-#: Numbers with this many decimals are as a program computed them: none was rounded off.
+#: Numbers with at least this many decimals are as computed, not rounded for print.
 UNROUNDED: Final = 9
 #: Why a column of quotients of published numbers gives nothing away.
 REPEATED: Final = "the quotient of the published numbers, which proves no more than these"
-#: Bits of chance against a column that happens to have such quotients.
+#: Bits of evidence needed that a column does not have such quotients by chance.
 _CERTAIN_BITS: Final = 20.0
-#: ``part`` and ``base``: ordinals of the cells that a percentage is of; ``counted`` and ``among``:
-#: the numbers printed of them; ``is_stated``: whether the source or a law says something of the
-#: part; ``mark``: the text in its place; ``file``: its number.
+#: ``part`` and ``base``: ordinals of the cells of a percentage's numerator and denominator;
+#: ``counted`` and ``among``: the numbers printed for them; ``is_stated``: whether the source or a
+#: law bounds the part; ``mark``: the text in place of ``counted``; ``file``: number of the file.
 SHARES: Final = pl.Schema(
     {
         "row": pl.UInt32,
@@ -47,8 +47,8 @@ SHARES: Final = pl.Schema(
     }
 )
 
-#: A percentage that narrows a withheld count: its header and text, among how many it is, and the
-#: text in place of the count.
+#: A percentage that narrows a withheld count: its header and text, the number of people in its
+#: base (``among``), and the text in place of the count.
 TOLD: Final = pl.Schema(
     {
         "geoid": pl.String,
@@ -67,9 +67,9 @@ class Shares:
     """The percentages of a publication whose base is published exactly.
 
     Attributes:
-        frame: Columns of `SHARES`, and ``least`` and ``most``, the counts that have the share.
-        left_out: Percentages that are not used, because something beside them is not exact.
-        name: How messages name a row, from the number of its file and its own.
+        frame: Columns of `SHARES`, with ``least`` and ``most``, the counts that have the share.
+        left_out: Percentages that are not used, because a number beside them is not exact.
+        name: Function that names a row in messages, from the numbers of its file and the row.
     """
 
     frame: pl.DataFrame
@@ -92,7 +92,7 @@ class Shares:
             names: Number of a file → its name.
 
         Raises:
-            SourceError: One is not that of the counts beside it.
+            SourceError: A percentage does not fit the counts beside it.
         """
         is_withheld = frame["counted"].is_null()
         is_used = frame["is_stated"] & _is_exact(release, protection, frame, "base")
@@ -117,10 +117,10 @@ class Shares:
         return shares
 
     def narrowed(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Narrow what withheld counts can be by their share of a base that is known.
+        """Narrow the intervals of withheld counts by their share of a known base.
 
         Args:
-            rows: With ``geoid, ordinal, low, high``, as
+            rows: Columns ``geoid, ordinal, low, high``, as
                 `recon_cli.sources.tidy_statements.StatementReader` reads them.
 
         Raises:
@@ -149,7 +149,7 @@ class Shares:
         ).drop("shared_low", "shared_high")
 
     def told(self, cells: CellIndex) -> pl.DataFrame | None:
-        """Return the percentages of counts that are withheld: columns of `TOLD`; None without any.
+        """Return the percentages of withheld counts, columns of `TOLD`; None if there are none.
 
         They prove something only where there are laws.
         """
@@ -160,7 +160,7 @@ class Shares:
         return named.select(TOLD.names()).cast(TOLD).sort("geoid", "table", "cell", "header")
 
     def refusal(self, share: Mapping[str, Any], stands: str) -> SourceError:
-        """Return the error for a share that does not fit what stands beside it."""
+        """Return the error for a share that does not fit the numbers beside it."""
         least, most = share["least"], share["most"]
         fits = "no count" if least > most else str(least)
         fits += f" to {most}" if least < most else ""
@@ -173,10 +173,10 @@ class Shares:
 
 
 def _are_repeated(release: Release, protection: Protection, frame: pl.DataFrame) -> pl.Series:
-    """Tell of each share whether its column has the quotients of the published numbers.
+    """Test for each share whether its column has the quotients of the published numbers.
 
-    Both are printed in each of its rows, and the quotients of other counts that are published so
-    would hardly all print the same.
+    Both numbers must be printed in each row of the column; and other counts with these published
+    numbers would hardly all have quotients that print the same.
     """
     low, high = {}, {}
     for cell in ("part", "base"):
@@ -236,7 +236,7 @@ def _ends(text: str) -> Ends:
 def _is_exact(
     release: Release, protection: Protection, frame: pl.DataFrame, cell: str
 ) -> pl.Series:
-    """Tell which printed numbers of cells are the true counts under their law."""
+    """Test which printed numbers of cells are the true counts under their law."""
     numbers = frame["counted" if cell == "part" else "among"].fill_null(-1).to_numpy()
     low, high, fits = _intervals(release, protection, frame, cell)
     return pl.Series(fits & (low == numbers) & (high == numbers))
@@ -245,7 +245,7 @@ def _is_exact(
 def _intervals(
     release: Release, protection: Protection, frame: pl.DataFrame, cell: str
 ) -> tuple[IntArray, IntArray, BoolArray]:
-    """Return least and greatest true count for printed numbers of cells, and where there is one."""
+    """Return the least and greatest true counts of printed numbers, and where these fit the law."""
     numbers = frame["counted" if cell == "part" else "among"].fill_null(-1).to_numpy()
     index = CellIndex.of(release)
     tables = np.array(index.tables)[index.table_of[frame[cell].to_numpy()]]

@@ -1,7 +1,7 @@
 """Published files of any format, wide or long, one or many, opened as one source.
 
 Every table is read once: its rows are checked, and kept as columns of numbers in a folder that
-is gone when the source is. Then they are handed on in groups of partitions, so that memory depends
+is removed with the source. Then they are handed on in groups of partitions, so that memory depends
 on the group, not on the files.
 """
 
@@ -54,7 +54,7 @@ _STATISTICS: Final = pl.Schema(
 
 @dataclass(frozen=True)
 class OpenedSource:
-    """A source, and by which laws its counts were published.
+    """A source, with the laws by which its counts were published.
 
     Attributes:
         protection: None if all counts are exact.
@@ -87,14 +87,14 @@ def open_source(
             `FORMATS`.
         paths: Files, or folders of files, together one publication.
         tables: For legacy files: the tables to read; default all.
-        mapping: For `FORMATS`: what the files do not say themselves.
+        mapping: For `FORMATS`: the meaning of columns and labels where files do not state it.
         absent: What a cell without a count means; default ``zero`` in tidy files, ``unpublished``
             in all others.
         geounits: The list of all geounits, if there is one: columns ``geoid, level``.
         protection: Law of each count; None where all are exact.
 
     Raises:
-        ConfigError: No paths, no such format, or what was said does not fit the release.
+        ConfigError: No paths, no such format, or the mapping does not fit the release.
     """
     if source.endswith("-legacy"):
         return OpenedSource(open_legacy(release, paths, layout=source, tables=tables))
@@ -122,10 +122,10 @@ def open_counts(
     absent: AbsentCells | None = None,
     protection: Protection | None = None,
 ) -> TablesSource:
-    """Return the geounits of files that have a row in them; as for `open_source`.
+    """Open files, with the geounits that have a row in them; arguments are as for `open_source`.
 
     Raises:
-        ConfigError: No paths, no such format, or what was said does not fit the release.
+        ConfigError: No paths, no such format, or the mapping does not fit the release.
     """
     if source == "tidy":
         return open_tidy(release, paths, absent=absent or "zero", protection=protection)
@@ -144,7 +144,7 @@ def open_counts(
 
 @dataclass(frozen=True, kw_only=True)
 class KeptFile(TidyFile):
-    """Checked rows as if they were those of a tidy file."""
+    """Checked rows in the form of a tidy file."""
 
     sheet: Sheet
 
@@ -178,8 +178,8 @@ def open_tables(
         protection: Laws of suppressed, rounded or perturbed counts; None for exact ones.
 
     Raises:
-        ConfigError: No paths, or the mapping names what the release does not have.
-        SourceError: A file is missing or malformed; names the row, the column and a remedy.
+        ConfigError: No paths, or the mapping does not fit the release.
+        SourceError: A file is missing or malformed; the message has row, column and a remedy.
     """
     unpublished = tables_without_zeros(release, absent)
     if release.statistics and protection is None:
@@ -219,10 +219,10 @@ def open_tables(
 def open_sheets(
     source: str, paths: Sequence[Path | str], mapping: FileMapping
 ) -> list[tuple[Document, CountSheet, FileMapping]]:
-    """Open the sheets at ``paths``, with the roles of their columns and what is said of each.
+    """Open the sheets at ``paths``, with the roles of their columns and the mapping of each.
 
     Raises:
-        ConfigError: No paths, no such format, or something is said of a file that is not there.
+        ConfigError: No paths, no such format, or the mapping names a file that is not there.
         SourceError: A file is missing or of another format.
     """
     if not paths:
@@ -266,7 +266,7 @@ def open_sheets(
 
 
 def documents_with_counts(path: Path) -> tuple[list[Document], tuple[Document, ...]]:
-    """Find the documents with counts at a path, and those in and beside it that explain them."""
+    """Find the documents with counts at a path, and documents in or beside it that explain them."""
     documents = open_documents(path)
     around = sorted(path.parent.iterdir()) if path.is_file() else ()
     files = map(document_of, (each for each in around if each.is_file() and each != path))
@@ -296,7 +296,7 @@ def _left_out(readers: Sequence[SheetReader]) -> tuple[LeftOut, ...]:
 
 
 def sheets_left_out(paths: Sequence[Path | str], mapping: FileMapping) -> Iterator[LeftOut]:
-    """Yield the numbers of the sheets of workbooks that nobody reads."""
+    """Yield the numbers of sheets of workbooks that are not read."""
     for path in map(Path, paths):
         for document in documents_with_counts(path)[0]:
             for name, rows in unread_sheets(document, mapping.sheet).items():
@@ -329,7 +329,7 @@ def _unpivoted(sheet: KeptSheet) -> pl.LazyFrame:
 
 
 def _shares(release: Release, protection: Protection, readers: Sequence[SheetReader]) -> Shares:
-    """Tell what the percentages of sheets prove."""
+    """Find what the percentages of sheets prove."""
     frames = [
         rows.with_columns(file=pl.lit(i, pl.Int32))
         for i, reader in enumerate(readers)
@@ -361,7 +361,7 @@ def _keep_long(reader: SheetReader, folder: Path) -> KeptFile:
 
 
 def _keep_statistics(readers: Sequence[SheetReader]) -> list[KeptFile]:
-    """Return the statistics of sheets as if they were rows of tidy files."""
+    """Return the statistics of sheets in the form of tidy files."""
     return [
         _kept_file(reader.roles.sheet, pl.concat([_STATISTICS.to_frame(), *found]).lazy())
         for reader in readers

@@ -85,7 +85,7 @@ class TidySource:
 
     @property
     def coverage(self) -> Coverage:
-        """Return one pattern a level, or one for each distinct set of cells; finest level first."""
+        """Return a pattern for each level, or each distinct set of cells; finest level first."""
         return tuple(self._pattern(cells) for cells in self._patterns)
 
     @property
@@ -141,9 +141,9 @@ class TidySource:
         return partition_groups(totals.iter_rows(), group_rows)
 
     def _group(self, group: tuple[str, str]) -> pl.DataFrame:
-        """Read ``geoid, rank, ordinal, value`` of some partitions, sorted and distinct.
+        """Read ``geoid, rank, ordinal, value`` of some partitions, sorted, each cell once.
 
-        With statements also ``low, high, law``.
+        If counts have statements, also ``low, high, law``.
         """
         columns = ["geoid", "rank", "ordinal", "value", "row"]
         columns += ["marker", "least", "most"] if self.has_statements else []
@@ -174,7 +174,7 @@ class TidySource:
         )
 
     def _cells_with_zeros(self) -> dict[int, tuple[int, ...]]:
-        """Map digits of each level with rows to the sorted cells that are zero without a row.
+        """Map the rank of each level with rows to the sorted cells that are zero without a row.
 
         These are the cells of the tables with rows at the level, except sums that no row mentions.
         """
@@ -262,25 +262,25 @@ def open_tidy(
     """Open and check tidy files.
 
     Columns are ``geoid``, ``count`` and either ``table`` and ``cell``, a number from 1, or only
-    ``cell``, a published cell code. A geoid's length tells its level; where areas are looked up, a
-    column ``level`` tells it, and only codes that two levels share need it. Where counts are
-    protected a count may be empty, negative or a marker, as far as the law of its table allows, and
-    columns ``low`` and ``high`` may give the interval of the true count instead.
+    ``cell``, a published cell code. The level of a geoid follows from its length; where areas are
+    looked up, a column ``level`` may name it, and must for a code that two levels share. Where
+    counts are protected, a count may be empty, negative or a marker, as far as the law of its table
+    allows, and columns ``low`` and ``high`` may give the interval of the true count instead.
 
     Args:
         paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
         absent: Meaning of a cell without a row. ``zero``: a table with any row at a level is
             published for every geounit of that level in the files, and a cell without a row is
             zero; but a cell that is the sum of others is unpublished unless a row of the level
-            names it. ``unpublished``: only what has a row is published, zeros too have rows. Where
-            a geounit without any row may have people, `complete_geounits` adds it.
-        protection: Law of each count. Without it all are exact, but for
-            those whose ``low`` or ``high`` the files give.
+            names it. ``unpublished``: only cells with a row are published, zeros too. Where a
+            geounit without any row may have people, `complete_geounits` adds it.
+        protection: Law of each count. Without it all counts are exact, except those whose
+            ``low`` or ``high`` the files give.
         group_rows: Approximate number of rows held at once; more if one partition has more.
 
     Raises:
         ConfigError: No paths, or ``absent`` is neither word or names an unknown table.
-        SourceError: A file is missing or malformed; names the row and what was expected.
+        SourceError: A file is missing or malformed; the message has the row.
     """
     if not paths:
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
@@ -318,7 +318,7 @@ def tidy_frame(
 
     Raises:
         ConfigError: ``absent`` is neither word or names an unknown table.
-        SourceError: The frame is malformed; names the row and what was expected.
+        SourceError: The frame is malformed; the message has the row.
     """
     unpublished = tables_without_zeros(release, absent)
     is_stated = protection is not None or bool(release.statistics)
@@ -327,7 +327,7 @@ def tidy_frame(
 
 
 def tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:
-    """Return the names of the tables of which only cells with a row are published.
+    """Return the names of the tables in which only cells with a row are published.
 
     Raises:
         ConfigError: A word or a table is unknown.
@@ -371,7 +371,7 @@ def with_zeros(
 
 
 def with_statistics(counts: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
-    """Put statistics among counts, which are texts then, too.
+    """Merge statistics into counts, which become texts.
 
     Args:
         counts: Columns of `COUNTS`.
@@ -387,7 +387,7 @@ def write_tidy(counts: pl.DataFrame, path: Path, statistics: pl.DataFrame | None
     Args:
         counts: Columns of `COUNTS`.
         path: Ends in ``.csv`` or ``.parquet``.
-        statistics: Columns of `recon_cli.frames.STATISTICS`: texts, among which counts are, too.
+        statistics: Columns of `recon_cli.frames.STATISTICS`; with any, counts become texts, too.
     """
     rows = counts.select(COUNTS.names()).cast(COUNTS)
     if statistics is not None and not statistics.is_empty():

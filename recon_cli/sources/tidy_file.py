@@ -20,25 +20,25 @@ from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.damage import separator_of, unreadable
 
 MAX_COUNT: Final = 2**31 - 1
-#: A geoid by its characters; a line of totals below all places may have another one in its place.
+#: The characters of a geoid; and words that a line of totals below all places may have instead.
 GEOID: Final = "^[A-Za-z0-9]+$"
 ALL_PLACES: Final = ("total", "totals", "all", "sum")
-#: A whole number may have a fraction of zeros; three of them may as well part thousands.
+#: A fraction of zeros behind a whole number, but not of three, which may be thousands.
 ZERO_FRACTION: Final = r"\.(?:0{1,2}|0{4,})$"
 
 _FORMS: Final = ({"geoid", "cell", "count"}, {"geoid", "table", "cell", "count"})
-#: Says the level of each geoid, where codes alone do not; a code as written.
+#: Column with the level of each geoid, where codes alone do not determine it; a code as written.
 LEVEL: Final = "level"
 _WRITTEN: Final = "_code"
 #: The ends of an interval that overrides the law of the table.
 _ENDS: Final = {"low": "least", "high": "most"}
 _EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and cell (a number)"
-#: As many columns of a file are named, and this many characters of a name.
+#: Most columns of a file that a message names, and most characters of a name.
 _NAMED: Final = 12
 _SHOWN: Final = 60
 #: Exceptions of polars for damaged bytes; its others would be defects of a query.
 _DAMAGE: Final = (pl.exceptions.ComputeError, pl.exceptions.PanicException, OSError)
-#: The beginning of UTF-16 text; what parts the thousands of a number.
+#: The beginning of UTF-16 text; a separator of thousands in a number.
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _GROUPS: Final = re.compile(r"(?<=[0-9])[,.'\u2019\s](?=[0-9]{3}\b)")
 _TEXT: Final = (pl.String, pl.Categorical, pl.Enum)
@@ -54,8 +54,8 @@ class TidyFile:
             ``level`` only where the file has them), ``number`` (of the cell, where there is a
             table) and ``value``; ``number`` and ``value`` are null where the text is no such
             number. If the file has statements, also ``least`` and ``most`` (from ``low`` and
-            ``high``), and ``marker``, the text of a count that is no number. Once placed also
-            ``rank``, that of the geoid's level.
+            ``high``), and ``marker``, the text of a count that is no number. After `placed` also
+            ``rank``, the rank of the geoid's level.
         by_table: Whether cells are numbers in a table, else codes.
         has_statements: Whether counts may be markers, empty or negative, or have intervals.
     """
@@ -74,7 +74,7 @@ class TidyFile:
         """Add the rank of each row's level; convert codes of areas to geoids.
 
         Raises:
-            SourceError: There is a column ``level``, and geoids tell it themselves.
+            SourceError: There is a column ``level``, though geoids determine their level.
         """
         geography = release.geography
         rows, level = self.rows, None
@@ -169,7 +169,7 @@ def open_file(path: Path, *, has_statements: bool = False) -> TidyFile:
             ``high`` has statements in any case.
 
     Raises:
-        SourceError: There is no such file, it is damaged, or its columns are others.
+        SourceError: There is no such file, it is damaged, or it has other columns.
     """
     if not path.is_file():
         raise SourceError(f"{path}: no such file")
@@ -232,7 +232,7 @@ def _separator(path: Path) -> str:
 
 
 def _with_statements(rows: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-    """Return ``value, marker, least, most``, and whether a given end is no integer."""
+    """Add ``value, marker, least, most``, and ``has_bad_end``: whether a bound is no integer."""
     text = pl.col("count").cast(pl.String).str.strip_chars()
     value = _number(text)
     given = {
@@ -266,7 +266,7 @@ def _whole(column: str, most: int) -> pl.Expr:
 
 
 def open_frame(counts: pl.DataFrame, name: str, *, has_statements: bool = False) -> TidyFile:
-    """Open a frame as if it had been read from a Parquet file."""
+    """Open a frame like a Parquet file; ``name`` stands for the file in messages."""
     return _typed(Path(name), counts.lazy().with_row_index("row", offset=1), has_statements)
 
 
@@ -323,7 +323,7 @@ def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
 
 
 def _has_table(path: Path, columns: Iterable[str]) -> bool:
-    """Test whether the columns are those of the form with tables; refuse any others."""
+    """Test whether there is a column of tables; refuse columns that fit neither form."""
     found = list(columns)
     if set(found) - {LEVEL, *_ENDS} not in _FORMS:
         missing = sorted(_FORMS[0] - set(found))
@@ -343,7 +343,7 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
-    """Describe the error of a row: its geoid, its cell, its level or its count."""
+    """Describe what is wrong with a row: its geoid, its cell, its level or its count."""
     geoid = row["geoid"]
     if isinstance(release.geography, AreaGeography):
         problem = _no_area(row, release.geography)
@@ -363,7 +363,7 @@ def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
 
 
 def _no_area(row: Mapping[str, Any], geography: AreaGeography) -> str:
-    """Describe the error of a row's code or level; empty if there is none."""
+    """Describe what is wrong with a row's code or level; empty if nothing is."""
     code, level = row[_WRITTEN], row.get(LEVEL)
     known = [name for name in geography.geoids if name != ALL]
     if LEVEL in row and level not in known:
@@ -379,7 +379,7 @@ def _no_area(row: Mapping[str, Any], geography: AreaGeography) -> str:
 
 
 def _explain_cell(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
-    """Describe the error of a row whose place is known."""
+    """Describe what is wrong with a row whose place is known."""
     geoid = row["geoid"]
     table, problem = _find_table(row, by_table, release)
     if problem:
@@ -411,7 +411,7 @@ def _remedy(count: str) -> str:
 
 
 def _find_table(row: Mapping[str, Any], by_table: bool, release: Release) -> tuple[str, str]:
-    """Return the row's table, and the error of its table or cell, empty if there is none."""
+    """Return the row's table, and what is wrong with its table or cell; empty if nothing is."""
     cell = row["cell"]
     if not by_table:
         homes = {code: table.name for table in release.tables for code in table.codes}

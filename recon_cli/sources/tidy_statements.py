@@ -20,7 +20,7 @@ class StatementReader:
     """Reads rows by the laws of a release.
 
     Attributes:
-        name: How messages name a row, from its columns ``file`` and ``row``.
+        name: Function that names a row in messages, from its columns ``file`` and ``row``.
     """
 
     release: Release
@@ -36,7 +36,7 @@ class StatementReader:
 
         Returns:
             The rows with ``low``, ``high`` (null where open) and ``law``, as in `STATEMENTS`;
-            ``law`` is null where the row itself gives an end.
+            ``law`` is null where the row itself gives a bound.
         """
         keys = ["rank", "ordinal", "marker"]
         given = rows["least"].is_not_null() | rows["most"].is_not_null()
@@ -111,7 +111,7 @@ class StatementReader:
         )
 
     def is_implied(self, rows: pl.DataFrame) -> pl.Series:
-        """Mark rows that state what an absent row of their cell states: a published zero."""
+        """Mark rows that state the same as an absent row of their cell: a published zero."""
         laws = self.protection.laws
         zero = np.array(0)
         ends = [law.intervals(zero) if law.fits(zero) else (np.array(-1),) * 2 for law in laws]
@@ -145,7 +145,7 @@ class StatementReader:
 
 
 def _as_given(rows: pl.DataFrame) -> pl.DataFrame:
-    """Read rows with an end of their own: it holds, whatever the law; a missing end is open."""
+    """Read rows with bounds of their own, which override the law; a missing bound is open."""
     return rows.with_columns(
         low=pl.max_horizontal(pl.col("least").fill_null(0), 0),
         high=pl.max_horizontal(pl.col("most").fill_null(OPEN), 0),

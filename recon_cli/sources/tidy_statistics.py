@@ -34,7 +34,7 @@ class StatisticReader:
         """Check every printed statistic.
 
         Raises:
-            SourceError: A text is no such statistic, or occurs twice; names file and row.
+            SourceError: A text is no such statistic, or a cell occurs twice.
         """
         self._release, self._protection, self._files = release, protection, tuple(files)
         self._codes = {
@@ -117,7 +117,7 @@ class StatisticReader:
 
 
 def is_statistic(release: Release, file: TidyFile) -> pl.Expr:
-    """Return whether a row of a file is of a table of statistics, and no count."""
+    """Return an expression: whether a row of a file belongs to a table of statistics."""
     if file.by_table:
         names = [table.name for table in release.statistics]
         return pl.col("table").is_in(names).fill_null(value=False)

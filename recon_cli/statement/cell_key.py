@@ -23,7 +23,7 @@ from recon_cli.statement.law import Law
 #: Tolerance of the sum of a row's probabilities: tables are printed with few digits.
 _TOLERANCE: Final = 1e-4
 _NEWTON_STEPS: Final = 200
-#: Counts after which the rows of an ONS table repeat, and how many do.
+#: Last count that has a row in an ONS table, and the number of last rows that repeat after it.
 _ONS_LAST, _ONS_REPEATED = 750, 250
 
 
@@ -32,9 +32,9 @@ class PerturbationTable:
     """A step function for each count, from cell keys in [0, 1) to offsets.
 
     Attributes:
-        widths: (rows × steps) of each step, in proportion.
-        offsets: (rows × steps) what is added to the count.
-        repeated: Counts beyond the last row use the last this many rows in turn.
+        widths: (rows × steps) width of each step, in proportion.
+        offsets: (rows × steps) number that is added to the count.
+        repeated: Number of last rows that counts beyond the table use in turn.
     """
 
     widths: FloatArray
@@ -45,7 +45,7 @@ class PerturbationTable:
         """Refuse rows that are not distributions, and negative counts.
 
         Raises:
-            ConfigError: Names the row.
+            ConfigError: A row is refused; the message names it.
         """
         total = self.widths.sum(axis=1)
         wrong = (np.abs(total - 1) > _TOLERANCE) | (self.widths < 0).any(axis=1)
@@ -105,7 +105,7 @@ class PerturbationTable:
         return np.where(inside, self.probabilities[row, np.where(inside, column, 0)], 0.0)
 
     def preimages(self, published: IntArray) -> tuple[BoolArray, IntArray, IntArray]:
-        """Test if any count gives each published number; return the least and greatest."""
+        """Test if any count gives each published number; return also its least and greatest."""
         width = self.probabilities.shape[1]
         offsets = np.arange(self.least, self.least + width)
         counts = published[..., None] - offsets

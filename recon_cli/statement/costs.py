@@ -22,7 +22,7 @@ from recon_cli.statement.law import Law
 from recon_cli.statement.protection import Protection
 from recon_cli.statement.stored_counts import StoredCounts
 
-#: Parts of a cost of one.
+#: Costs are whole multiples of 1/SCALE.
 SCALE: Final = 10_000
 #: Counts on either side of the likeliest one whose costs are told apart; beyond, each further
 #: person costs what the last one did.
@@ -37,10 +37,10 @@ class CountCosts:
 
     Attributes:
         likeliest: For each kind the least of its likeliest counts.
-        slopes: (kinds × 2 `REACH`) what each further person costs, in 1/`SCALE`, from `REACH`
-            below the likeliest count; rising.
-        kind: Sparse (geounits × cells) kind of the stored rows that have a cost, and one more.
-        stored: Sparse (geounits × cells) ones where a row is stored.
+        slopes: (kinds × 2 `REACH`) cost of each further person, in 1/`SCALE`, from `REACH` below
+            the likeliest count; sorted.
+        kind: Sparse (geounits × cells): 1 + kind of the stored rows that have a cost.
+        stored: Sparse (geounits × cells): 1 where a row is stored.
         absent: (levels × cells) kind of a published zero without a row, −1 without a cost.
         level: For each geounit its row in `absent`.
     """

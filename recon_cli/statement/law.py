@@ -91,7 +91,7 @@ class Law(BaseModel, ABC):
         raise ValueError(f"the law {self.name!r} publishes numbers only, found {marker!r}")
 
 
-#: A threshold or a base: above all counts it leaves them without end, and fits 64 bits.
+#: A threshold or a base: the greatest is above all counts, and fits 64 bits.
 CountLimit = Annotated[int, Field(ge=2, le=10**15)]
 
 

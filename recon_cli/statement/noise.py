@@ -48,7 +48,7 @@ def published(value: Fraction, *, least: bool) -> Fraction:
 
 
 def _as_written(value: object) -> Fraction:
-    """Return the exact decimal that a number in a file is."""
+    """Return the exact decimal that is written in a file."""
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
@@ -99,7 +99,7 @@ class _Noise(Law):
         return np.where(counts >= 0, self._offset_cost(published - counts), np.inf)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Add the word's quantile of the noise to each count: for study, not for a release."""
+        """Add to each count the quantile of its random word: for study, not for a release."""
         offsets = np.arange(-self._reach, self._reach + 1)
         ends = ends_of(np.exp(-self._offset_cost(offsets)).tolist())
         counts, _ = np.broadcast_arrays(counts, draws.words)
@@ -160,8 +160,6 @@ class TruncatedGeometric(_Geometric):
     Each published number is as likely as without the range, except its ends, which are likelier by
     the same factor for every true count: so the cost is that of the noise.
 
-    Source: Ghosh, Roughgarden & Sundararajan (2012).
-
     Attributes:
         epsilon: ε, from 0.001, for counts that change by one between neighbours.
         within: The least and the greatest count, known to all.
@@ -198,7 +196,7 @@ class TruncatedGeometric(_Geometric):
         return np.where(self._holds(counts), super().cost(published, counts), np.inf)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Add the word's quantile of the noise to each count, truncated to the range."""
+        """Add to each count the quantile of its random word, and clip the sum to the range."""
         if not self._holds(counts).all():
             raise ValueError(f"within: a count outside of {list(self.within)}")
         return super().publish(counts, draws).clip(*self.within)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, get_args
 
-#: How a number half way between two texts was rounded, or what was done with all that is behind
-#: the last digit: ``down`` is towards zero, ``up`` away from it, as spreadsheets do.
+#: How a number half way between two texts was rounded; or that all numbers were rounded ``down``,
+#: towards zero, or ``up``, away from it, as spreadsheets do.
 Ties = Literal["half_up", "half_even", "down", "up", "unknown"]
 TIES: Final[tuple[Ties, ...]] = get_args(Ties)
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
@@ -81,7 +81,7 @@ class Ends:
 
         Args:
             base_low: The least value of the base.
-            base_high: The greatest; default the same.
+            base_high: The greatest value of the base; default the least.
             times: The factor of the share: 100 for a percentage, 1000 for a rate.
 
         >>> printed_ends("12.5").counts(24)
@@ -129,7 +129,7 @@ def printed_value(text: str) -> Fraction:
     """Return the number that a text spells.
 
     Raises:
-        ValueError: It is no number.
+        ValueError: The text is no number.
 
     >>> printed_value("1.50")
     Fraction(3, 2)

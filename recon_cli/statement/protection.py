@@ -32,7 +32,7 @@ class Statement:
     Attributes:
         tables: Names of tables; None for all.
         levels: Names of levels; None for all.
-        markers: Only texts in place of a count, these; None for all that is published.
+        markers: The only texts, in place of a count, to which it applies; None for no such limit.
     """
 
     law: Law
@@ -49,10 +49,10 @@ class Statement:
     def reading(self, marker: str) -> Law:
         """Return the law for a text in place of a count.
 
-        A text that is listed needs no form of its own: it stands for what is suppressed.
+        A text that is listed need not look like a marker: it stands for a suppressed count.
 
         Raises:
-            ValueError: The law does not say what it stands for.
+            ValueError: The law does not say what the text stands for.
         """
         is_own = self.markers is not None and marker in self.markers and not is_marker(marker)
         return self.law.reading("*" if is_own and not isinstance(self.law, Stated) else marker)
@@ -72,8 +72,8 @@ class Protection:
     """The laws of a release: the first statement that applies to a count, else the exact law.
 
     Attributes:
-        statements: In order.
-        is_study: Whether chance followed from a seed: the numbers are not for publication.
+        statements: In order of precedence.
+        is_study: Whether random draws followed from a seed: the numbers are not for publication.
     """
 
     statements: tuple[Statement, ...] = ()
@@ -88,7 +88,7 @@ class Protection:
     def has_unknown_rule(self) -> bool:
         """Test whether a law leaves open below which number counts are suppressed.
 
-        Who knows the rule may know more than what is proven without it.
+        Somebody who knows the rule may know more than is proven without it.
         """
         return any(isinstance(law, Suppressed) and law.below is None for law in self.laws)
 
@@ -101,7 +101,7 @@ class Protection:
         """Return the law for a text in place of a count, by the index of its law.
 
         Raises:
-            ValueError: It does not say what the text stands for.
+            ValueError: The law does not say what the text stands for.
         """
         if number < len(self.statements):
             return self.statements[number].reading(marker)
@@ -161,10 +161,10 @@ def load_protection(path: Path, release: Release) -> Protection:
 
     Args:
         path: A YAML file with ``statements`` and maybe ``release`` and ``study``.
-        release: Has the tables and levels that it names.
+        release: The release with the tables and levels that the file names.
 
     Raises:
-        ConfigError: It cannot be read, or something in it is wrong; names file, line and key.
+        ConfigError: The file cannot be read or is wrong; the message names file, line and key.
 
     >>> import recon_cli as recon
     >>> import tempfile
@@ -264,7 +264,7 @@ def _require_place(law: Law, selection: dict[str, tuple[str, ...]], release: Rel
     """Refuse a law of counts for statistics, and the reverse.
 
     Raises:
-        ConfigError: The tables are not those that such a law is of.
+        ConfigError: The law does not fit the tables.
     """
     named = selection.get("tables", ())
     if not isinstance(law, StatisticLaw):

@@ -21,12 +21,10 @@ class Randomized(Law):
     The reported count is a sum of two independent binomial counts: B(n, inside) from those who are
     counted, and B(people − n, outside) from those who are not.
 
-    Source: Warner (1965).
-
     Attributes:
         people: Number of people who were asked.
-        inside: Probability that one of those counted is reported as one.
-        outside: Probability that another one is; below ``inside``.
+        inside: Probability that a counted person is reported as counted.
+        outside: Probability that another person is reported as counted; below ``inside``.
 
     Source: Warner (1965).
     """
@@ -79,7 +77,7 @@ class Randomized(Law):
         return reported_probabilities(self.people, self.inside, self.outside, count)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Return the word's quantile of the reported count."""
+        """Draw reported counts: each is the quantile of its random word."""
         return draws.choose(counts, lambda count: ends_of(self.probabilities(count).tolist()))
 
 
@@ -88,9 +86,9 @@ def reported_probabilities(people: int, inside: float, outside: float, count: in
     """Compute the (people + 1,) probabilities of the reported counts; read-only. Eq. (reported).
 
     Args:
-        people: N, who were asked.
-        inside: s, of being reported among those counted, for one of them.
-        outside: t, for another one.
+        people: N, the number of people who were asked.
+        inside: s, the probability that a counted person is reported as counted.
+        outside: t, the probability that another person is reported as counted.
         count: n, the true count.
     """
     found: FloatArray = np.convolve(_binomial(count, inside), _binomial(people - count, outside))

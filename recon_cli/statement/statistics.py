@@ -1,6 +1,6 @@
 """Laws of printed statistics: how they were rounded, or that they were withheld.
 
-These laws are about texts, not about counts: a statement of one names tables of statistics alone.
+These laws apply to texts, not to counts: a statement with one names only tables of statistics.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Printed(StatisticLaw):
     no_base: str | None = None
 
     def ends(self, text: str) -> Ends | None:
-        """Return what a text proves of the statistic; None where it says that nobody is counted.
+        """Return the interval that a text proves; None if it stands for a statistic of nobody.
 
         Raises:
-            ValueError: It is no number.
+            ValueError: The text is no number.
 
         >>> Printed(decimal=",", no_base="-").ends("34,6")
         Ends(least=691, most=693, over=20, is_least_open=False, is_most_open=False)

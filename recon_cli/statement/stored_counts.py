@@ -73,7 +73,7 @@ class StoredCounts:
 
         Args:
             levels: Level of each geounit.
-            at: Geounit and cell of each.
+            at: Geounit and cell of each count.
             places: As for `find`.
         """
         names = tuple(level.name for level in release.geography.levels)
@@ -102,12 +102,12 @@ class CountIntervals:
     """Least and greatest true counts of the cells of many geounits.
 
     Attributes:
-        low: Sparse (geounits × cells) least counts of the stored rows.
-        above: Sparse (geounits × cells) greatest counts of the stored rows, and one more.
+        low: Sparse (geounits × cells): least counts of the stored rows.
+        above: Sparse (geounits × cells): 1 + greatest counts of the stored rows.
         absent: Two arrays (levels × cells) of the least and the greatest count where no row is
             stored, for a published zero.
-        others: Sparse (geounits × cells) ones where a stored row leaves one count alone, and it is
-            not the number that is published.
+        others: Sparse (geounits × cells): 1 where a stored row allows a single count, which is
+            not the published number.
         level: For each geounit its row in `absent`.
     """
 

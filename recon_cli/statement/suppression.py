@@ -70,7 +70,7 @@ class Suppressed(Law):
         return np.where(is_flag, self._least, published), np.where(is_flag, most, published)
 
     def threshold(self, high: IntArray) -> IntArray:
-        """Return the flag's threshold, as in ``<3``, or `below` without complementary flags."""
+        """Return the flag's threshold, as in ``<3``, or `below` if a flag may hide any count."""
         return np.where(high < OPEN, high + 1, min(self.below or 0, OPEN))
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
@@ -98,7 +98,7 @@ class Stated(Law):
 
     Attributes:
         least: Least count of the text that is read.
-        most: Its greatest count; None without end.
+        most: Greatest count of the text that is read; None if unbounded.
     """
 
     name: ClassVar[str] = "stated"
@@ -115,13 +115,13 @@ class Stated(Law):
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """Return [c, c]; for a text what it says."""
+        """Return [c, c]; for a text the interval that it states."""
         is_text = published == FLAGGED
         most = OPEN if self.most is None else self.most
         return np.where(is_text, self.least, published), np.where(is_text, most, published)
 
     def threshold(self, high: IntArray) -> IntArray:
-        """Return the first count above what the text says; 0 where it has no end."""
+        """Return the first count above the text's interval; 0 if this is unbounded."""
         return np.where(high < OPEN, high + 1, 0)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
@@ -129,7 +129,7 @@ class Stated(Law):
         raise ValueError("stated: it does not say which counts have a text in their place")
 
     def reading(self, marker: str) -> Stated:
-        """Return the law for what a text says.
+        """Return the law with the interval that a text states.
 
         >>> Stated().reading("1-9")
         Stated(least=1, most=9)

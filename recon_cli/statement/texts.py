@@ -1,4 +1,4 @@
-"""Texts in place of a count that say themselves what it can be: ``1-9``, ``≤ 4``, ``10+``."""
+"""Texts in place of a count that state an interval for it: ``1-9``, ``≤ 4``, ``10+``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ def threshold_of(marker: str) -> int | None:
 
 
 def interval_said(text: str) -> tuple[int, int] | None:
-    """Return the least and the greatest count that a text leaves possible by its words.
-
-    A percentage says nothing of a count.
+    """Return the least and the greatest count that a text states; a percentage states none.
 
     Returns:
-        The greatest is `OPEN` where it has no end; None where the text says no interval.
+        The interval, `OPEN` in place of a greatest count without bound; None if none is stated.
 
     Example:
         >>> [interval_said(text) for text in ("<5", "1-9", "more than 20", "<5%")]

@@ -137,7 +137,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     temporary file behind.
 
     Raises:
-        StageError: It cannot be written.
+        StageError: The file cannot be written.
     """
     require_writable(path)
     aside = path.with_name(f"{UNFINISHED}{os.getpid()}.{path.name}")  # its suffix says its format
@@ -156,7 +156,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         why = error.strerror or error
         raise StageError(f"{path}: cannot be written ({why}); choose another place") from error
     finally:
-        with suppress(OSError):  # what went wrong before is what is told
+        with suppress(OSError):  # an error before this one is reported
             aside.unlink(missing_ok=True)
 
 
@@ -242,11 +242,11 @@ def held_lock(path: Path, command: str, *, alone: bool = True) -> Iterator[None]
 
     Args:
         path: ``.staging/STAGE.lock`` of the work folder.
-        alone: False shares it with others who hold it so.
+        alone: False shares the lock with other processes that share it.
 
     Raises:
-        StageError: Another process holds it, or it cannot be opened: another user's, a read-only
-            disk, something else in its place.
+        StageError: Another process holds the lock, or it cannot be opened: another user's, a
+            read-only disk, something else in its place.
     """
     from filelock import ReadWriteLock, Timeout  # only who writes needs a lock
 

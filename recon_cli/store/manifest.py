@@ -38,7 +38,7 @@ class FileEntry(_Record):
     Attributes:
         size: In bytes.
         first: The lowest geoid in it, where that is known.
-        last: The highest.
+        last: The highest geoid in it.
     """
 
     size: int
@@ -182,10 +182,9 @@ class Manifest(_Record):
         statuses: Sums by status over all partitions.
         totals: Sums by name over all partitions.
         notes: Further facts for readers.
-        publishable: False where chance follows from a seed, in the stage or in what it has read.
+        publishable: False where random draws follow from a seed, in the stage or in an input.
         identity: Digest of the data, which replaces the key in a folder that is given away.
-        stopped: Set where the stage was stopped: what was not decided until then is undecided, and
-            the next run goes on.
+        stopped: Set where the stage was stopped: the rest is undecided, and the next run goes on.
         run: Facts that differ between two equal runs.
     """
 
@@ -254,7 +253,7 @@ class Manifest(_Record):
         """Raise an error if the stage ran with another schema.
 
         Raises:
-            StageError: It ran with another one.
+            StageError: The schemas differ.
         """
         if self.release.digest != release.digest:
             raise StageError(
@@ -297,7 +296,7 @@ def whole_name(folder: Path) -> str:
 
 
 class _Stamp(NamedTuple):
-    """A file as it stands: another inode, time or size is another content."""
+    """The state of a file: another inode, time or size means other content."""
 
     path: Path
     inode: int
@@ -340,7 +339,7 @@ def _parsed(stamp: _Stamp) -> tuple[Manifest, bool]:
 
 @lru_cache(maxsize=64)
 def _is_public_form(public: _Stamp, whole: _Stamp) -> bool:
-    """Test whether a public manifest says what a whole one, kept apart, lets the public know."""
+    """Test whether a public manifest is the public form of a whole manifest kept apart."""
     told, kept = _parsed(public)[0], _parsed(whole)[0]
     return kept.as_public(told.folders).document() == told.document()
 

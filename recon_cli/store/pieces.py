@@ -1,7 +1,7 @@
 """Cutting partitions into pieces of neighbouring regions.
 
-A county of millions need not fit into memory, nor occupy one worker while the others wait. The cut
-depends on the geounits alone, so files are the same for any number of workers.
+So a county of millions need not fit into memory, nor occupy one worker while the others wait. The
+cuts depend on the geounits alone, so files are the same for any number of workers.
 """
 
 from __future__ import annotations

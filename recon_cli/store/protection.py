@@ -55,10 +55,9 @@ def protection_files(protection: Protection, release: Release) -> dict[str, byte
 
 
 def laws_of(tables: Folder, release: Release) -> tuple[str, ...]:
-    """Describe each law by which counts of ``tables`` were published, once.
+    """Describe the distinct laws of the counts of ``tables``; none if all counts are exact.
 
-    A list that is said to have every place is a condition of proofs as much. Empty where all counts
-    are exact.
+    A list that is said to have every place is added, since proofs depend on it, too.
     """
     statements = read_protection(tables, release).statements
     laws = [describe_law(each.law) for each in statements]
@@ -84,7 +83,7 @@ def read_protection(tables: Folder, release: Release) -> Protection:
 
 
 def _narrowed(tables: Folder, release: Release, protection: Protection) -> pl.DataFrame:
-    """Return what laws alone admit of the counts that percentages narrow: columns of `NARROWED`."""
+    """Return the intervals by laws alone of counts that percentages narrow, as in `NARROWED`."""
     if not (percentages := read_percentages(tables)):
         return NARROWED.to_frame()
     told = [(*each[:3], each[-1]) for each in percentages]
@@ -113,8 +112,8 @@ def read_published(
     """Read the published counts of one partition, or of its regions in ``span``.
 
     Args:
-        with_statistics: Also read the statistics that are printed beside them. Without, they are
-            refused: nobody may take the counts for all that is published.
+        with_statistics: Also read the statistics that are printed beside the counts. Otherwise
+            statistics are refused, so that nobody takes the counts for all that is published.
 
     Raises:
         StageError: They are missing, damaged, or of another release.

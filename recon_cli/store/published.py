@@ -59,7 +59,7 @@ def names_bytes(names: Mapping[str, str]) -> bytes:
 
 
 def place_name(geoid: str, names: Mapping[str, str]) -> str:
-    """Return a place's name, or what to call one that stands for unlisted ones; may be empty."""
+    """Return a place's name, or a text for a unit that stands for unlisted ones; may be empty."""
     return _NOT_LISTED if geoid.endswith(UNLISTED) else names.get(geoid, "")
 
 
@@ -80,8 +80,8 @@ def read_percentages(tables: Folder) -> list[tuple[str, str, int, str, str, int,
     """Read the percentages that narrow withheld counts of ``tables``.
 
     Returns:
-        Geoid, table and cell of each count; header and text of the percentage, among how many it
-        is, and the text in place of the count.
+        Geoid, table and cell of each count; header, text and base of the percentage; and the text
+        in place of the count.
     """
     if PERCENTAGES not in tables.manifest.extras:
         return []

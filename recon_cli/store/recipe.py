@@ -16,7 +16,7 @@ from recon_cli.store.files import key_of
 from recon_cli.version import FORMAT, __version__
 
 #: Folders without a manifest: models that two engines disagree on; proofs that counts contradict
-#: each other; work folders beside each other, with the list of units of all.
+#: each other; comparisons of work folders, with the list of all their units.
 DISAGREEMENTS: Final = "disagreements"
 CONTRADICTIONS: Final = "contradictions"
 COMPARED: Final = "compare"
@@ -48,11 +48,11 @@ class Recipe:
         shared: Digests, by name, of what every partition depends on.
         partitions: Partition → digests, by folder, of its inputs. Empty for a stage that learns
             its partitions from its input.
-        outside: Files beyond the work folder that the stage writes, by name. Where they are is
-            not part of any key; a run looks whether they are as they were written.
-        is_study: Whether chance follows from a seed, here or in what is read: not for publication.
-        stopped: What its statuses count, in the plural, where some of these are undecided because
-            the run was stopped.
+        outside: Files beyond the work folder that the stage writes, by name. Their paths are not
+            part of any key; a run checks that they are as they were written.
+        is_study: Whether random draws follow from a seed, here or in an input: not to be published.
+        stopped: Plural noun of what the statuses count, if some are undecided because the run was
+            stopped.
     """
 
     stage: Stage

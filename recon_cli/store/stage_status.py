@@ -19,7 +19,7 @@ from recon_cli.store.staging import COMMIT, Staging, intact
 from recon_cli.store.transaction import changed_outside, reusable_entries, staging_of, stagings
 from recon_cli.version import __version__
 
-#: Settings, files or folders that a reason names before it only counts them.
+#: Most settings, files or folders that a reason names; more are only counted.
 _NAMED = 3
 
 
@@ -40,7 +40,7 @@ class StageStatus:
     Attributes:
         state: Its state; a run skips the stage exactly when this is ``DONE``.
         reasons: Why it is not done, if it was done once.
-        finished: Partitions that would be taken over.
+        finished: Number of finished partitions that would be reused.
         partitions: Number of partitions; 0 if the stage learns it from its input.
         last: Manifest of what is published, up to date or not.
     """
@@ -54,7 +54,7 @@ class StageStatus:
 
 
 def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageStatus:
-    """Return what `recon_cli.store.transaction` would find; only reads, and less than it would."""
+    """Return the status of a stage as `recon_cli.store.transaction` would find it; only reads."""
     stage = recipe.stage
     last, wrong, why = published_manifest(work, stage)
     if last is not None and wrong is None and (lost := changed_outside(last, recipe)):

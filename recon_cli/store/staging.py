@@ -1,7 +1,7 @@
 """Staging folders, in which a stage's output grows partition by partition until it is published.
 
 ``.staging/<stage>-<key>/`` holds ``new/`` (the folders to publish), ``done/`` (a mark for every
-finished partition), ``begun/`` (partial results of others), during publication ``old/`` (the
+finished partition), ``begun/`` (results of unfinished ones), during publication ``old/`` (the
 replaced folders) and ``_commit.json`` (publication has begun and must be completed).
 """
 

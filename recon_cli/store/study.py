@@ -10,7 +10,7 @@ from typing import Final
 
 from recon_cli.errors import ConfigError
 
-#: A file in every folder of a stage whose chance follows from a seed, or that has read such.
+#: A file in every folder of a stage whose random draws, or those of an input, follow from a seed.
 NOT_FOR_PUBLICATION: Final = "NOT_FOR_PUBLICATION"
 WHY_NOT: Final = b"""\
 Made for study: what was left to chance follows from a seed (study_seed), and whoever guesses the

@@ -51,8 +51,7 @@ class Transaction:
     Attributes:
         staging: Staging folder; may be sent to workers.
         current: The published manifest of the stage's first folder, when it is up to date.
-        done: By name what is finished already, from an interrupted or an earlier run:
-            partitions and pieces.
+        done: Name → entry of the partitions and pieces that earlier or interrupted runs finished.
     """
 
     work: Path
@@ -98,7 +97,7 @@ class Transaction:
         """Publish the stage's folders together.
 
         Args:
-            pieces: All that the stage consists of; each must be finished.
+            pieces: All pieces of the stage; each must be finished.
             notes: Further entries of the manifest; values that JSON can express.
             totals: Counts beside those of the pieces.
             usages: Cost of each partition.

@@ -48,7 +48,7 @@ _DIFFERENCES = pl.Schema(
 _SLAB = 1024
 #: Mismatches that an error message spells out.
 _NAMED = 5
-#: In place of a published number: the count is withheld.
+#: Stands for a published number where the count is withheld.
 _MARK = -(2**62)
 
 
@@ -57,14 +57,14 @@ class Verification:
     """The result of comparing records with published counts.
 
     Attributes:
-        cells_compared: Number of published cells, zeros included; unpublished ones are not.
-        mismatches: Columns of `MISMATCHES`; level (finest first), geoid, table, cell.
-        cells_within: Those of them in whose place another number, or a mark, is published: the
-            records' count lies within what the law allows.
-        cells_unbounded: Those of them whose law allows any count, so that there is nothing to
-            compare: marks that bound nothing, and noise.
+        cells_compared: Number of published cells, zeros included.
+        mismatches: Columns of `MISMATCHES`, sorted by level (finest first), geoid, table, cell.
+        cells_within: Number of these in whose place another number, or a mark, is published, and
+            whose law allows the records' count.
+        cells_unbounded: Number of these whose law allows any count, so that nothing can be
+            compared: marks that bound nothing, and noise.
         statistics_compared: Number of printed statistics.
-        other_statistics: Those that differ when printed from the records.
+        other_statistics: Statistics that differ when printed from the records.
     """
 
     cells_compared: int
@@ -83,7 +83,7 @@ class Verification:
         """Raise an error unless `ok`.
 
         Raises:
-            VerificationError: Lists the first mismatches and says how many there are.
+            VerificationError: The message has the first mismatches, and their number.
         """
         if self.ok:
             return
@@ -117,7 +117,7 @@ def verify(
     geounit does not name is not compared. Records in a unit that is not among the geounits are
     mismatches with every cell that counts them. (If no geounit of the unit level is listed, the
     finest level listed takes its place.) A protected count agrees with every number in its
-    interval; ``expected`` is the end that is missed.
+    interval; ``expected`` is the bound that is missed.
 
     Args:
         records: As `recon.tabulate` takes them, of the same partition.
@@ -151,7 +151,7 @@ def verify(
 def _fill_unseen(
     release: Release, published: Publication, records: pl.DataFrame, tables: Sequence[Table]
 ) -> pl.DataFrame:
-    """Replace nulls that no published cell above the unit could distinguish by any value.
+    """Put any value for nulls of features that no published cell around the unit distinguishes.
 
     Other nulls are kept, and refused later.
     """
@@ -194,10 +194,10 @@ class _Sides:
     """Both sides of the comparison at one level, on the same rows.
 
     Attributes:
-        geoids: One a row: the listed geounits, then those that only records are in.
+        geoids: The geoid of each row: listed geounits, then others that records are in.
         pattern: Row of the coverage for each geounit.
         listed: Number of listed ``geoids``.
-        expected: Published counts, listed geounits x cells; of intervals the least.
+        expected: Published counts, or lower ends of intervals, listed geounits x cells.
         people: Records, geounits x class combinations.
         rows: Numbers of the listed geounits among all.
         statements: Statements of protected counts; None if all are exact.
@@ -272,7 +272,7 @@ def _statements(evaluated: EvaluatedRecords, published: Publication) -> _Stateme
 def _not_equal(
     evaluated: EvaluatedRecords, sides: _Sides, covered: BoolArray
 ) -> Iterator[tuple[int, int]]:
-    """Yield covered cells that agree without being equal: within their law, or unbounded."""
+    """Yield how many covered cells agree without being equal: within their law, or unbounded."""
     if sides.statements is None:
         return
     adds = _only(evaluated.adds, np.any(covered[np.unique(sides.pattern)], axis=0))
@@ -404,10 +404,10 @@ def _covered(evaluated: EvaluatedRecords, published: Publication) -> BoolArray:
 
 
 def _expected(evaluated: EvaluatedRecords, published: Publication, covered: BoolArray) -> Matrix:
-    """Return the published counts, or their least, as geounits x cells of the requested tables.
+    """Return the published counts, or lower ends, as geounits x cells of the requested tables.
 
     Raises:
-        SourceError: A count of something that is not published, or two counts of one cell.
+        SourceError: A count is not of a published cell, or a cell has two counts.
     """
     unknown = set(published.counts["table"].unique()) - set(evaluated.release.table_by_name)
     if unknown:

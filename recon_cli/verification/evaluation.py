@@ -172,7 +172,7 @@ def _family(value: Value) -> type[pl.DataType]:
 
 
 def _family_of(dtype: pl.DataType) -> type[pl.DataType] | None:
-    """Return Boolean, Int64 or String, as which values of ``dtype`` can be read; else None."""
+    """Return the type as which ``dtype`` can be read: Boolean, Int64 or String; else None."""
     if dtype.is_integer():
         return pl.Int64
     if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
@@ -195,7 +195,7 @@ def _adds(release: Release, table: Table, kinds: Sequence[IntArray]) -> Matrix:
 def _counted(
     release: Release, table: Table, kinds: Sequence[IntArray]
 ) -> tuple[IntArray, IntArray]:
-    """Return the pairs of a cell and a kind that its predicate holds for."""
+    """Return all pairs of a cell and a kind for which the cell's predicate holds."""
     values = [
         _values_of(tuple(cell.masks[f] for cell in table.cells), len(feature.values))
         for f, feature in enumerate(release.features)

@@ -1,6 +1,6 @@
 """Statistics of records, computed again as fractions and compared with the printed texts.
 
-Nothing here is shared with the rows that records were found by.
+Nothing here is shared with the rows by which records were found.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class OtherStatistic:
     """A statistic that records do not print as it was published.
 
     Attributes:
-        found: Its number of the records, as a decimal; empty where nobody is counted.
+        found: The statistic of the records, as a decimal; empty where nobody is counted.
     """
 
     geoid: str
@@ -48,10 +48,10 @@ class OtherStatistic:
 def compare_statistics(
     release: Release, published: Publication, records: pl.DataFrame
 ) -> tuple[int, tuple[OtherStatistic, ...]]:
-    """Compute every printed statistic of records, and return how many, and those that differ.
+    """Compute every printed statistic from records; return their number, and those that differ.
 
     Args:
-        records: With a column for each feature, of all places that are published.
+        records: Records of all published places, with a column for each feature.
     """
     geography, place = release.geography, release.geoid_column
     others = []
@@ -80,8 +80,8 @@ class _Counted:
 
     Attributes:
         base: Number of people.
-        part: How many of these, or of others, it counts.
-        values: The values of the people of the base, where it is of numbers.
+        part: Number of people whom the numerator counts.
+        values: The values of the people of the base, where the statistic summarises values.
         number: The number of each value.
     """
 
@@ -109,7 +109,7 @@ class _Counted:
         return cls(of, base, part, values, number)
 
     def agrees(self, place: str, law: Printed, text: str) -> tuple[bool, str]:
-        """Return whether the people of a place may print a text, and what they have."""
+        """Return whether the people of a place may print a text, and their own statistic."""
         of, base = self.statistic, self.base.get(place, 0)
         if text == law.no_base:
             return base == 0, str(base)
@@ -164,14 +164,14 @@ def _possible(of: Statistic, values: list[Fraction], law: Printed, text: str) ->
 
 
 def _neighbours(values: list[Fraction], order: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the values one place below and above that of a quantile, by any definition."""
+    """Return two of the sorted values between which a quantile lies by every definition."""
     at = order * len(values)
     low, high = max(floor(at) - 1, 0), min(ceil(at), len(values) - 1)
     return values[low], values[high]
 
 
 def _between(low: Fraction, high: Fraction, law: Printed, text: str) -> Iterator[Fraction]:
-    """Yield both ends, and of what lies between them the number that is printed."""
+    """Yield both ends, and the printed number if it lies between them."""
     yield low
     yield high
     spelled = Fraction(law.plain(text))

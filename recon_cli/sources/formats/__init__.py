@@ -31,7 +31,7 @@ __all__ = [
     "recognise_format",
 ]
 
-#: By name, the most particular first.
+#: Formats by name, the most specific first.
 FORMATS: Final[dict[str, Format]] = {
     each.name: each
     for each in (
@@ -59,7 +59,7 @@ _COMPANION: Final = re.compile(
 
 
 def is_companion(document: Document) -> bool:
-    """Test whether a document is about counts and has none itself, by its name."""
+    """Test by its name whether a document only explains counts in others."""
     return _COMPANION.fullmatch(document.name) is not None
 
 

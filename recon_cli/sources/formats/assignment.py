@@ -19,7 +19,7 @@ from recon_cli.sources.formats.vocabulary import Vocabulary, is_total
 
 _SHOWN: Final = 3
 
-#: A set of values of each feature, by the feature's place; one that is not here has all.
+#: Index of a feature → mask of its values; a feature that is absent has all values.
 Condition = dict[int, int]
 #: A code and its label; the label is the code where there is none.
 Category = tuple[str, str]
@@ -70,10 +70,10 @@ class Assigner:
     # --- columns ------------------------------------------------------------------------------
 
     def columns(self, sheet: CountSheet) -> dict[int, int]:
-        """Return the place of each column of counts that is read → ordinal of its cell.
+        """Map the place of each column of counts that is read to the ordinal of its cell.
 
         Raises:
-            SourceError: Columns that nobody explains, two columns of one cell, or none at all.
+            SourceError: A column is not explained, two columns are one cell, or none is left.
         """
         found: dict[int, int] = {}
         worded: dict[int, Condition] = {}
@@ -99,7 +99,7 @@ class Assigner:
         return self._without_doubles(sheet, found)
 
     def condition_of(self, said: Values, label: str) -> Condition:
-        """Return the condition that a mapping says a label is.
+        """Return the condition that a mapping gives for a label.
 
         Raises:
             ConfigError: The release has no such feature, or no such value.
@@ -142,7 +142,7 @@ class Assigner:
         return self._ordinal(name, column.number)
 
     def _by_words(self, parts: Sequence[str]) -> Condition | None:
-        """Return the condition that the words of a label are together; None if one is unknown."""
+        """Return the condition that the words of a label form; None if a word is unknown."""
         condition: Condition = {}
         for part in parts:
             if is_total(part) or any(each.is_named(part) for each in self._vocabularies):
@@ -194,13 +194,13 @@ class Assigner:
     def categories(
         self, sheet: CountSheet, name: str, categories: Sequence[Category]
     ) -> list[Condition] | None:
-        """Return what each category of a dimension means; None for a dimension that says nothing.
+        """Return the condition of each category of a dimension; None for one without meaning.
 
         Args:
-            categories: Code and label of all that occur.
+            categories: Code and label of all categories that occur.
 
         Raises:
-            SourceError: Several categories, and no feature that they are of.
+            SourceError: There are several categories, of no known feature.
         """
         own = next((each.said for each in sheet.dimensions if each.name == name), None)
         if own is not None:
@@ -279,7 +279,7 @@ class Assigner:
         )
 
     def condition(self, sheet: CountSheet, column: CountColumn) -> Condition:
-        """Return what the label of a column of counts says beside the dimensions.
+        """Return the condition in the label of a column of counts, besides the dimensions.
 
         Raises:
             SourceError: A word is unknown.
@@ -294,7 +294,7 @@ class Assigner:
     # --- statistics ---------------------------------------------------------------------------
 
     def statistic_cells(self, name: str) -> dict[int, int]:
-        """Map the ordinals of cells of counts to the cells of a table of statistics of the same.
+        """Map ordinals of cells of counts to the cells of the same people in a statistics table.
 
         Raises:
             ConfigError: The release has no such table.
@@ -319,10 +319,10 @@ class Assigner:
         return self.index.offsets[table] + number - 1
 
     def cells(self, sheet: CountSheet, conditions: Sequence[Condition]) -> list[int]:
-        """Return the ordinals of the cells that count these, all of one table.
+        """Return the ordinals of the cells with some conditions, all of one table.
 
         Raises:
-            SourceError: No table has all of them, or several.
+            SourceError: No table has all of them, or several tables have.
         """
         full = self.release.full
         wanted = [tuple(each.get(i, mask) for i, mask in enumerate(full)) for each in conditions]

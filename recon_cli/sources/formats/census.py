@@ -124,7 +124,7 @@ def _labelled(
 
 
 def _read_nhgis(document: Document, beside: Sequence[Document], _said: FileMapping) -> CountSheet:
-    """Read its own codes, which only the codebook beside the file explains."""
+    """Read the codes of NHGIS, which only the codebook beside the file explains."""
     table = HeadedSheet.of(document, _GISJOIN)
     stem = document.name.rpartition(".")[0]
     book = next((each for each in beside if each.name == f"{stem}_codebook.txt"), None)

@@ -28,10 +28,9 @@ ANNOTATION = re.compile(r"[A-Z]{1,4}[0-9]{1,3}[A-Z]{0,2}_?[0-9]{2,4}(NA|ERR)")
 def cells_by_code(release: Release) -> dict[str, tuple[str, int]]:
     """Map every spelling of every cell's code to its table and number.
 
-    ``P12_003N`` (2020), ``P012003`` (2010), and the schema's own.
-
-    A release of 2010 has no ``P12_003N``, nor one of 2020 a ``P012003``: tables of one name
-    differ between the censuses.
+    Spellings are ``P12_003N`` (2020), ``P012003`` (2010), and the schema's own. A release of 2010
+    has no ``P12_003N``, and a release of 2020 no ``P012003``, since tables of one name differ
+    between the censuses.
     """
     found: dict[str, tuple[str, int]] = {}
     for table in release.tables:

@@ -15,9 +15,9 @@ from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Sheet
 
-#: Where labels stand that are headers of columns of counts, in a mapping.
+#: Key in a mapping for labels that are headers of columns of counts.
 COLUMNS: Final = "columns"
-#: Feature → its values, or groups of a recode, by their names; what is not there has all.
+#: Feature → names of values, or of groups of a recode; a feature that is absent has all values.
 Values = Mapping[str, tuple[str, ...]]
 
 
@@ -27,12 +27,12 @@ class CountColumn:
 
     Attributes:
         at: Its place in the sheet, from 0.
-        origin: Its place in the file, where that is another.
+        origin: Its place in the file, where that differs.
         code: Published code of its cell, where the format has codes: ``P12_003N``.
-        table: Published name of its table, where the format tells it.
-        number: Number of the cell in the table, where the format tells it.
+        table: Published name of its table, where the format has it.
+        number: Number of the cell in the table, where the format has it.
         parts: The words of its label, outermost first.
-        said: What a mapping says that it counts: feature → values.
+        said: The people that it counts by a mapping: feature → values.
     """
 
     at: int
@@ -52,13 +52,13 @@ class CountColumn:
 
 @dataclass(frozen=True)
 class ShareColumn:
-    """A column of shares: what a count is of another count in the row.
+    """A column of shares of one count of a row in another.
 
     Attributes:
         at: Its place in the sheet, from 0.
-        part: Place of the column of counts that it is the share of.
-        base: Place of the column of counts that it is the share among.
-        times: 100 of percentages.
+        part: Place of the column of counts in the numerator.
+        base: Place of the column of counts in the denominator.
+        times: Factor of the share: 100 for percentages.
         column: Its place in the file, from 0.
     """
 
@@ -76,7 +76,7 @@ class StatisticColumn:
 
     Attributes:
         at: Its place in the sheet, from 0.
-        of: Place of that column of counts.
+        of: Place of the column with that count.
         table: The table of statistics that it is printed in.
         column: Its place in the file, from 0.
     """
@@ -90,13 +90,13 @@ class StatisticColumn:
 
 @dataclass(frozen=True)
 class DimensionColumns:
-    """Columns that say what a row counts.
+    """The columns of one dimension of what a row counts.
 
     Attributes:
         code: Place of the column with its codes.
         label: Place of the column with their labels, if there is one.
-        said: What a mapping says of each label: feature → values.
-        origin: Its place in the file, where that is another; negative where there is none.
+        said: By a mapping: label → feature → values.
+        origin: Place of ``code`` in the file, where that differs; negative where there is none.
     """
 
     name: str
@@ -127,22 +127,22 @@ class CountSheet:
         skip: Number of rows above the first row of counts.
         place: Columns that the geoid is made of.
         geoid: The geoid of a row, from those columns.
-        dimensions: Columns that say what the counts of a row are of; none in a wide sheet.
-        flags: Columns that say why a count is not there.
-        where: Place of a column → the values whose rows are counts, unless the user says so.
+        dimensions: Dimensions of what the counts of a row count; none in a wide sheet.
+        flags: Columns with the reason why a count is missing.
+        where: Place of a column → the values whose rows are read, unless the user chooses others.
         number: Pattern of a count with a flag behind it; its first group is the count.
         labels: Published code of a cell → its label in words, where the file has them.
-        levels: What the places are called, the largest first, where the file says it.
+        levels: Names of the levels of places, the largest first, where the file has them.
         names: Code of a place → its name, where the file has both.
-        questions: What could not be told, and how it was taken.
+        questions: Ambiguities of the file, and how each was resolved.
         left_out: Numbers of the file that are in none of these columns.
-        place_column: Place in the file of the column of places, where that is another.
+        place_column: Place in the file of the column of places, where that differs.
         shares: Columns of percentages of the counts, in digits with a decimal point.
         statistics: Columns of means, medians and the like; numbers with a decimal point, and texts
             in place of them as they are.
-        kind: Place of the column that says what kind of place a row is of.
-        repeated: Row of the file that prints another one again → that row.
-        table_number: Which of the tables of its sheet it is, from 1, where numbers tell them apart.
+        kind: Place of the column with the kind of a row's place.
+        repeated: Row of the file that repeats another row → that other row.
+        table_number: Number of the table in its sheet, from 1, where numbers distinguish tables.
     """
 
     sheet: Sheet
@@ -195,11 +195,11 @@ class CountSheet:
     def with_labels(
         self, labels: Mapping[str, Mapping[str, Values]], sheet: str = ""
     ) -> CountSheet:
-        """Add what a mapping says of the labels of columns and dimensions.
+        """Add the meanings that a mapping gives to labels of columns and dimensions.
 
         Args:
-            labels: By where they stand, as `FileMapping` has them.
-            sheet: Name of the sheet, or of the file where it is none.
+            labels: Label → feature → values, by where the label stands, as in `FileMapping`.
+            sheet: Name of the sheet, or of the file if it has no sheets.
         """
         if not labels:
             return self
@@ -235,7 +235,7 @@ def cell_text(column: int) -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
-#: A document with counts, the others beside it, and what the user says.
+#: Reads the tables of a document with counts, given the documents beside it and a mapping.
 Reader = Callable[[Document, Sequence[Document], FileMapping], tuple[CountSheet, ...]]
 
 
@@ -246,7 +246,7 @@ def alone(read: Callable[[Document, Sequence[Document], FileMapping], CountSheet
 
 @dataclass(frozen=True)
 class Format:
-    """A published format: how its documents are told, and how their columns get their roles."""
+    """A published format: how to recognise its documents, and to give their columns roles."""
 
     name: str
     title: str

@@ -35,7 +35,7 @@ _OTHERS: Final = (
 )  # fmt: skip
 _FLAGS: Final = ("CONF_STATUS", "OBS_FLAG", "OBS_STATUS")
 _PLACES: Final = ("geo", "ref_area", "geography", "area", "region")
-#: Between a code and its label in one cell, and what we call the column of labels of codes.
+#: Separator of a code and its label in one cell; and suffix of the header of a column of labels.
 _BOTH: Final = ": "
 _LABEL: Final = " (label)"
 _TIME: Final = "\\TIME_PERIOD"
@@ -87,7 +87,7 @@ def _with_labels_apart(sheet: Sheet) -> Sheet:
 def _read_sdmx_csv(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
-    """Read a column a dimension, by name."""
+    """Read a column for each dimension, by name."""
     table = HeadedSheet.within(_with_labels_apart(read_sheet(document)), _VALUE)
     headers = table.headers
     lower = [header.casefold() for header in headers]
@@ -117,7 +117,7 @@ def _is_eurostat_tsv(document: Document) -> bool:
 def _read_eurostat_tsv(
     document: Document, _beside: Sequence[Document], _said: FileMapping
 ) -> CountSheet:
-    r"""Read the dimensions packed into the first column, a column a period, flags behind counts.
+    r"""Read dimensions packed into the first column, columns of periods, and flags behind counts.
 
     The first row is ``freq,sex,age,unit,geo\TIME_PERIOD``, then the periods; ``12 p`` is 12 with a
     flag, ``:`` is not available, ``: c`` confidential. The period is a dimension like the others.
@@ -145,7 +145,7 @@ def _read_eurostat_tsv(
 
 
 def _unpacked(sheet: Sheet, names: int, periods: Sequence[str]) -> Sheet:
-    """Read a column a dimension, the period, and the count; the rows once for each period."""
+    """Unpack the dimensions, period and count to columns; yield the rows once for each period."""
 
     def batches() -> Iterator[pl.DataFrame]:
         for batch in sheet.batches():
@@ -166,7 +166,7 @@ def _unpacked(sheet: Sheet, names: int, periods: Sequence[str]) -> Sheet:
 
 
 def _is_json_stat(document: Document) -> bool:
-    """Read a JSON object with ``dimension`` and ``value``."""
+    """Test for a JSON object with ``dimension`` or ``value``."""
     start = document.start()
     if not start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
         return False
@@ -216,7 +216,7 @@ def _cube(document: Document) -> dict[str, object]:
 
 
 def _dimensions(cube: dict[str, object], label: str) -> tuple[list[str], list[list[Category]]]:
-    """Return names, and code and label of every category, in order; those of one category last."""
+    """Return the names of dimensions, and code and label of every category, in order."""
     dimension = _object(cube["dimension"], "dimension", label)
     given = _list(cube.get("id", dimension.get("id")), "id", label)
     names = [_text(name, "id", label) for name in given]
@@ -327,7 +327,7 @@ def _values(cube: dict[str, object], sizes: list[int], label: str) -> list[objec
 
 
 def _by_place(given: object, key: str, size: int, label: str) -> Iterator[tuple[int, object]]:
-    """Yield place and what is there, of a list of all or an object of some."""
+    """Yield places and values, from a list of all values or an object with some of them."""
     if isinstance(given, dict):
         for at, value in given.items():
             if not (at.isascii() and at.isdigit() and int(at[:_DIGITS]) < size):

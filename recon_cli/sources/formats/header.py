@@ -1,4 +1,4 @@
-"""Where the header of a sheet is, and what it says of each column."""
+"""The header of a sheet, and the columns that it names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMBER: Final = r"^-?[0-9]+([.,][0-9]+)*%?$"
 
 
 def row_with(sheet: Sheet, names: Collection[str]) -> int | None:
-    """Index of the first row that has all ``names``; None if there is none."""
+    """Return the index of the first row that has all ``names``; None if there is none."""
     for i, row in enumerate(sheet.head):
         if set(names) <= set(row):
             return i
@@ -43,7 +43,7 @@ class HeadedSheet:
 
     @classmethod
     def of(cls, document: Document, *names: str) -> HeadedSheet:
-        """Read the sheet of a document; as `within`."""
+        """Read the sheet of a document, and find its header as `within` does."""
         return cls.within(read_sheet(document), *names)
 
     @classmethod
@@ -51,7 +51,7 @@ class HeadedSheet:
         """Find the header of a sheet: the first row that has all ``names``.
 
         Raises:
-            SourceError: There is none, or a character in it cannot be seen.
+            SourceError: There is no such row, or it has an invisible character.
         """
         at = row_with(sheet, names)
         if at is None:
@@ -72,7 +72,7 @@ class HeadedSheet:
 
     @property
     def below(self) -> tuple[str, ...]:
-        """Return the row below, in which there may be labels; of empty cells if there is none."""
+        """Return the row below, which may have labels; empty cells if there is none."""
         return (*self.sheet.head[self.at + 1 :], ("",) * self.sheet.width)[0]
 
     def column(self, header: str) -> int | None:
@@ -103,7 +103,7 @@ class HeadedSheet:
 
         Args:
             geoid: Default the text of the place.
-            skip: Whether the row below is none of counts.
+            skip: Whether the row below has no counts.
         """
         return CountSheet(
             self.sheet,

@@ -1,4 +1,4 @@
-"""What a user says of his files where they do not say it themselves."""
+"""Mappings: the meaning of a user's files, where the files do not state it themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class DimensionMapping:
     """How a dimension column is read.
 
     Attributes:
-        feature: The feature or recode; None for one that is left out.
+        feature: The feature or recode; None for a dimension that is left out.
         values: Code or label → value of the feature or group of the recode, or ``total``.
     """
 
@@ -21,12 +21,12 @@ class DimensionMapping:
 
 @dataclass(frozen=True)
 class ShareMapping:
-    """What a column of percentages, or of rates, is the share of.
+    """Numerator and denominator of a column of percentages or rates.
 
     Attributes:
-        of: Header of the column of counts that it is the share of.
-        base: Header of the column of counts that it is the share among.
-        times: What it is printed per: 100, or 1,000 of a rate.
+        of: Header of the column of counts in the numerator.
+        base: Header of the column of counts in the denominator.
+        times: Factor of the quotient: 100, or 1,000 for a rate.
     """
 
     of: str
@@ -40,7 +40,7 @@ class StatisticMapping:
 
     Attributes:
         table: The table of statistics that it is printed in.
-        of: Header of the column of counts whose people it is the statistic of.
+        of: Header of the column that counts the people whom it summarises.
     """
 
     table: str
@@ -54,28 +54,27 @@ class FileMapping:
     Attributes:
         sheet: For a workbook: the names of the sheets that are read; all that are not hidden if
             empty.
-        header: Numbers of the header rows; told by their content if empty.
+        header: Numbers of the header rows; recognised by their content if empty.
         place: Header of the column with the geoids.
-        parent: Headers of the columns that say what a place is part of, the largest first.
-        place_per_sheet: Whether each sheet is about the place that it is called by.
+        parent: Headers of the columns of places that enclose a place, the largest first.
+        place_per_sheet: Whether each sheet has one place, after which it is named.
         above: What a row above a block of rows names: their ``place``, or ``kind``.
-        geoids: What stands in that column → its geoid, where places have names and no codes.
+        geoids: Text in the column of places → geoid, where places have names and no codes.
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; None for a column to leave out.
-        leave_out: Header of a column, or name of a sheet or of one of its tables → why what is left
-            out of it gives nothing away.
+        leave_out: Header of a column, or name of a sheet or of one of its tables, to leave out →
+            why its numbers give nothing away.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
         labels: For a sheet that is read by its numbers: what its labels count, by where they stand
             (`columns`, `rows`, or the header of a dimension column): label → feature → values.
-        percentages: For such a sheet: header of a column of percentages → what they are the share
-            of.
-        statistics: For such a sheet: header of a column of means, medians or the like → what they
-            are.
-        tables: Sheet, or file where it is none, → the table that its counts are of; further tables
-            of a sheet as `table_name` calls them.
-        thousands: What is between groups of three digits.
+        percentages: For such a sheet: header of a column of percentages → its numerator and
+            denominator.
+        statistics: For such a sheet: header of a column of means, medians or the like → its role.
+        tables: Sheet, or file without sheets → the table of its counts; further tables of a sheet
+            have the names of `table_name`.
+        thousands: Separator of groups of three digits.
         parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         unpublished: Texts in place of a count that is not published.
         zeros: Texts that stand for nobody.
@@ -116,7 +115,7 @@ class FileMapping:
 
 
 def table_name(name: str, number: int) -> str:
-    """Return how a mapping calls a table of a sheet or file, counted from 1.
+    """Return the name in a mapping of a table of a sheet or file, numbered from 1.
 
     Example:
         >>> table_name("Ages", 1), table_name("Ages", 2)
@@ -126,7 +125,7 @@ def table_name(name: str, number: int) -> str:
 
 
 def left_name(name: str, number: int) -> str:
-    """Return how a table of a sheet or file is called where it is left out, the first too.
+    """Return the name of a table that is left out, numbered even if it is the first.
 
     Example:
         >>> left_name("Ages", 1)

@@ -1,7 +1,7 @@
-"""A table as it was read in normal form: a column for places, for dimensions and for each count.
+"""Tables in normal form: a column for places, one for each dimension and one for each count.
 
-Rows keep their numbers; titles, headings, notes and statistics are gone; what stands beside a row
-in several cells is one text; a number is printed in digits alone, and what is no number as it was.
+Rows keep their numbers; titles, headings, notes and statistics are removed; the labels of a row
+become one text; numbers are written in digits alone, and other texts stay as they are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tabular.sheet import ROW, Sheet
 
-#: The name of the dimension that the rows of a table of one place are.
+#: Name of the dimension whose categories are the rows of a table of one place.
 ROWS: Final = "rows"
 _PLACE: Final = "place"
 _LABEL: Final = re.compile(r"!!|;|:")
@@ -51,7 +51,7 @@ _LABEL: Final = re.compile(r"!!|;|:")
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a file that are read beside those of places, by their numbers."""
+    """The numbers of the columns that are read from a file besides the columns of places."""
 
     dimensions: list[int]
     counts: list[int]
@@ -64,7 +64,7 @@ def count_sheet(
     """Return a table of a sheet in normal form, with the roles of its columns.
 
     Args:
-        said: Header of a column of statistics → what it is.
+        said: Header of a column of statistics → its role.
     """
     names = table.names
     dimensions = [at for at in names.keys if names.is_long and at != table.place]
@@ -127,7 +127,7 @@ def count_sheet(
 
 
 def _levels(table: TableReading) -> tuple[str, ...]:
-    """Return what places are called, the largest first; nothing says what sheets are."""
+    """Return the headers of places, the largest first; none if each sheet is a place."""
     if table.sheet_place is not None:
         return ()
     return tuple(table.header(at) for at in (*table.parents, table.place) if at is not None)
@@ -136,10 +136,10 @@ def _levels(table: TableReading) -> tuple[str, ...]:
 def _statistics(
     table: TableReading, said: Mapping[str, StatisticMapping]
 ) -> list[tuple[int, StatisticMapping]]:
-    """Return the columns of statistics whose counts are in a table, and what each is.
+    """Return the columns of statistics in a table, with the role of each.
 
     Raises:
-        ConfigError: The counts that one is said to be of are in no column of them.
+        ConfigError: The role names counts that are in no column.
     """
     found = [(at, said[name]) for at in table.printed if (name := table.header(at)) in said]
     counts = [table.header(at) for at in table.counts]
@@ -197,7 +197,7 @@ def left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
 
 
 def _bounds(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
-    """Yield the texts in columns of percentages that say between what one lies: ``≥95%``."""
+    """Yield the texts in columns of percentages that bound a percentage: ``≥95%``."""
     for each in table.shares:
         texts, number = grid.coded((table.region.body, each.line))
         told = [grid.number(text) is None and any(map(str.isdigit, text)) for text in texts]
@@ -210,7 +210,7 @@ def _has_value_beside(number: Number | None) -> bool:
 
 
 def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
-    """Map each row to its place and, in a table of one place, to what it counts."""
+    """Return the place of each row and, in a table of one place, the words of what it counts."""
     rows = grid.rows[table.region.body]
     words = table.place_texts
     frame = {ROW: rows.astype(np.uint32), "0": words}
@@ -278,10 +278,10 @@ def _batches(
 def _labelled(
     rows: pl.DataFrame, table: TableReading, dimensions: list[int], beside: Sequence[str]
 ) -> pl.DataFrame:
-    """Label rows behind those that a reading was proposed from with what stands in them.
+    """Label the rows beyond those from which the reading was proposed, by their own cells.
 
     Raises:
-        SourceError: What names a row stands in other rows, and these are too many.
+        SourceError: The names of these rows stand in other rows.
     """
     chain = [*table.parents, *([] if table.place is None else [table.place])]
     if table.are_kinds or any(len(path) != len(chain) for path in table.rows):
@@ -297,7 +297,7 @@ def _labelled(
 def _with_flags(
     own: pl.Series, rows: pl.DataFrame, withheld: tuple[int, list[int]] | None
 ) -> pl.Series:
-    """Put the flag in place of a number that it takes back."""
+    """Put the flag in place of a number that the flag withdraws."""
     if withheld is None:
         return own
     flag, taken = withheld
@@ -311,7 +311,7 @@ def _with_flags(
 
 
 def _filled(grid: Grid, table: TableReading, dimensions: list[int]) -> pl.DataFrame | None:
-    """Return labels of dimensions that were repeated from above; None where none was."""
+    """Return the labels of dimensions, repeated from above; None without dimensions."""
     rows = grid.rows[table.region.body].astype(np.uint32)
     if not dimensions:
         return None
@@ -324,7 +324,7 @@ def _filled(grid: Grid, table: TableReading, dimensions: list[int]) -> pl.DataFr
 def _withheld_rows(
     grid: Grid, table: TableReading, counts: list[int]
 ) -> dict[int, tuple[int, list[int]]]:
-    """Map columns of counts to columns of flags, and the rows whose number a flag takes back."""
+    """Map columns of counts to columns of flags, and the rows whose number a flag withdraws."""
     found: dict[int, tuple[int, list[int]]] = {}
     for at in counts:
         for flag in table.names.flags:

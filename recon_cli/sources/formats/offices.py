@@ -34,7 +34,7 @@ _NOMIS_COUNT: Final = "20100"
 _STATCAN_PLACE: Final = "ALT_GEO_CODE"
 _STATCAN_LABEL: Final = "CHARACTERISTIC_NAME"
 _STATCAN_COUNT: Final = re.compile(r"C\d+_COUNT_(TOTAL|MEN|WOMEN)\+?", re.IGNORECASE)
-#: Columns that are named like counts; the ends of confidence intervals are none.
+#: Columns that are named like counts, except the bounds of confidence intervals.
 _STATCAN_LIKE_COUNT: Final = re.compile(r"C\d+_COUNT_(?!.*_CI_)", re.IGNORECASE)
 _STATCAN_WORDS: Final = {"TOTAL": "total", "MEN": "male", "WOMEN": "female"}
 
@@ -110,7 +110,7 @@ def _read_statcan(
 ) -> CountSheet:
     """Read a row for each characteristic, with columns for total, men and women.
 
-    The characteristic is a dimension; which of them, is ``mapping.where``'s.
+    The characteristic is a dimension; ``mapping.where`` chooses among its values.
     """
     table = HeadedSheet.of(document, _STATCAN_PLACE, _STATCAN_LABEL)
     counts = tuple(

@@ -1,4 +1,4 @@
-"""Which column of a table has the places, and their geoids from the ways to name a place."""
+"""Geoids, from the columns in which published formats name a place."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ NESTED = ("state", "county", "tract", "block group", "block")
 
 
 def are_digits(texts: pl.Series) -> pl.Series:
-    """Test for digits alone, 20 at most: as numbers, in a fifth of the time of a pattern.
-
-    False where there is no text.
-    """
+    """Test for digits alone, at most 20, in a fifth of a pattern's time; False for null."""
     is_number = texts.cast(pl.UInt64, strict=False).is_not_null()
     return is_number & ~texts.str.starts_with("+").fill_null(value=False)
 

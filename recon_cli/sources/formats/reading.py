@@ -26,18 +26,18 @@ from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tabular.text import DELIMITERS
 from recon_cli.sources.tidy_file import ALL_PLACES, GEOID, MAX_COUNT, ZERO_FRACTION
 
-#: What stands in a place column under the counts of all places.
+#: Texts in the place column of a row of totals.
 _ALL_PLACES: Final = tuple(
     spelled for word in ALL_PLACES for spelled in (word, word.title(), word.upper())
 )
-#: Groups of three digits; the first group is what is between them.
+#: Groups of three digits; the pattern's first group is their separator.
 THOUSANDS: Final = re.compile(r"\d{1,3}([.,' \u00a0\u202f])\d{3}(\1\d{3})*")
 _DECIMAL: Final = re.compile(r"\d+[.,]\d+%?")
 #: Column that says whether a row's place is a geoid.
 _IS_PLACE: Final = "is place"
-#: A note below the counts fills no more cells.
+#: Most cells that a note below the counts fills.
 _MOST_OF_A_NOTE: Final = 2
-#: More combinations of codes are no cells of a table.
+#: Most combinations of codes in a table.
 _MOST_COMBINATIONS: Final = 200_000
 
 
@@ -46,8 +46,8 @@ class SheetReader:
     """Reads one sheet.
 
     Attributes:
-        markers: Where texts in place of counts, and negative ones, are for a law to read: those
-            that it lists, which are no numbers even if they look so. None without laws.
+        markers: The texts that laws list, which are no numbers even if they look so; laws also
+            read other texts in place of counts, and negative counts. None without laws.
     """
 
     roles: CountSheet
@@ -62,7 +62,7 @@ class SheetReader:
 
     @cached_property
     def _unpublished(self) -> list[str]:
-        """Return texts of which no law says anything."""
+        """Return the texts for unpublished counts that no law lists."""
         return [text for text in self.mapping.unpublished if text not in (self.markers or ())]
 
     @property
@@ -134,7 +134,7 @@ class SheetReader:
                 yield LeftOut(Path(roles.sheet.label).name, header, number, reason)
 
     def _is_given(self, at: int) -> pl.Expr:
-        """Test whether a cell has a count, or a text that may say something of it."""
+        """Test whether a cell has a count, or a text that may bound one."""
         text = cell_text(at)
         return text.is_not_null() & ~text.is_in(self._unpublished)
 
@@ -153,7 +153,7 @@ class SheetReader:
         ]
 
     def with_repeated(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows with those of the file that print some of them again."""
+        """Add the rows of the file that repeat some of the given rows."""
         again = pl.DataFrame(
             {"again": [*self.roles.repeated], ROW: [*self.roles.repeated.values()]},
             schema={"again": rows.schema[ROW], ROW: rows.schema[ROW]},
@@ -165,8 +165,8 @@ class SheetReader:
         """Return where each count stands, published or not.
 
         Columns ``row``, from 1; ``column``, from 0; ``text``, as it is written; ``value``, null if
-        it is no number; ``geoid``; ``place``, what the sheet says of it; ``ordinal``; ``header``,
-        the words over the count, or those beside it that say what it is of.
+        it is no number; ``geoid``; ``place``, its name in the sheet; ``ordinal``; ``header``, the
+        words over the count, or those beside it.
 
         Raises:
             SourceError: As `long`.
@@ -198,10 +198,10 @@ class SheetReader:
         """Return the percentages of the sheet: a row each.
 
         Columns ``row, geoid``; ``column`` of the file, from 0; ``header``; ``text``, as
-        `printed_ends` reads it, and ``times``; ``part`` and ``base``, the ordinals of the cells
-        that it is of; ``counted`` and ``among``,
-        their numbers, null where none is printed; ``is_stated``, whether a number, or a text for a
-        law to read, stands for the part; ``mark``, that text.
+        `printed_ends` reads it, and ``times``; ``part`` and ``base``, the ordinals of the cells in
+        numerator and denominator; ``counted`` and ``among``, their numbers, null where none is
+        printed; ``is_stated``, whether the part has a number, or a text that laws read; ``mark``,
+        that text.
 
         Raises:
             SourceError: As `long`.
@@ -269,7 +269,7 @@ class SheetReader:
                 )
 
     def _by_column(self) -> Generator[tuple[int, pl.DataFrame], None, None]:
-        """Check rows, and return each once a column of counts, with the ``ordinal`` of its cell."""
+        """Check rows, and yield them for each column of counts with the ``ordinal`` of its cell."""
         used = self.ordinals if self.is_wide else [each.at for each in self.roles.counts]
         for rows in self._placed():
             for at in used:
@@ -415,7 +415,7 @@ class SheetReader:
         return pl.col("geoid").str.len_chars().is_in(digits)
 
     def _check_notes(self, rows: pl.DataFrame) -> None:
-        """Refuse a row without place and counts that is no note, which fills a cell or two."""
+        """Refuse a row without place and counts, unless it fills a cell or two, as notes do."""
         cells = (cell_text(at).is_not_null() for at in range(self.roles.sheet.width))
         filled = rows.select(ROW, filled=pl.sum_horizontal(cells)).filter(
             pl.col("filled") > _MOST_OF_A_NOTE
@@ -428,7 +428,7 @@ class SheetReader:
             )
 
     def _check_quoted(self, rows: pl.DataFrame) -> None:
-        """Refuse a row that is one cell with all its cells: it has lost or gained quotes."""
+        """Refuse a row whose cells all stand in its first one: quotes were lost or added."""
         width = len(self.roles.headers)
         counts = [each.at for each in self.roles.counts]
         for row, text in rows.select(ROW, cell_text(0)).drop_nulls().iter_rows():
@@ -528,7 +528,7 @@ class SheetReader:
     # --- counts -------------------------------------------------------------------------------
 
     def _with_whole_numbers(self, rows: pl.DataFrame, at: int) -> pl.DataFrame:
-        """Read what is no plain number; refuse what is none at all."""
+        """Parse numbers that are not plain digits; refuse texts that are no numbers."""
         name = _value(at)
         value = rows[name]
         texts = [*self.mapping.unpublished, *(self.markers or ())]
@@ -577,7 +577,7 @@ class SheetReader:
         )
 
     def _check_levels(self, rows: pl.DataFrame, columns: list[tuple[int, tuple[int, ...]]]) -> None:
-        """Refuse counts of a level that the release does not publish their table for."""
+        """Refuse counts of a level at which the release does not publish their table."""
         by_digits = self.release.geography.by_digits
         index = self._assigner.index
         found = rows.select(pl.col("geoid").str.len_bytes().unique()).to_series().sort()
@@ -603,7 +603,7 @@ def _is_number(at: int) -> pl.Expr:
 
 
 def _both(*conditions: Condition) -> Condition:
-    """Return the condition that all are together."""
+    """Return the condition that all conditions make together."""
     found: Condition = {}
     for each in conditions:
         for feature, mask in each.items():

@@ -13,10 +13,10 @@ import polars as pl
 from recon_cli.errors import SourceError
 from recon_cli.sources.tabular.sheet import HEAD_ROWS, ROW, Sheet
 
-#: The header of the column that the rows of blocks get: what the row above them names.
+#: Headers of the column that the rows of blocks get, by what the row above them names.
 PLACE: Final = "place"
 KIND: Final = "kind"
-#: What the row above a block counts, where it has numbers.
+#: Labels for a row above a block that has numbers itself.
 _EVERYBODY: Final = ("Total", "All", "Everybody")
 
 
@@ -25,8 +25,8 @@ class Block:
     """Rows below one that names their place or kind, numbered from 0.
 
     Attributes:
-        head: The row that names it.
-        stop: The row behind the last one.
+        head: The row that names the block.
+        stop: The row after the last one.
     """
 
     head: int
@@ -39,10 +39,10 @@ class Block:
 
 
 def blocks_of(labels: Sequence[str]) -> list[Block]:
-    """Find the blocks among rows that are called alike in each of them, if most rows are in one.
+    """Find blocks whose rows have the same labels in each block, if most rows are in blocks.
 
     Args:
-        labels: What each row is called; empty where it is by nothing.
+        labels: The label of each row; empty without one.
 
     Example:
         >>> blocks_of(["Ashby", "Boys", "Girls", "Birch", "Boys", "Girls", "Source: schools"])
@@ -71,7 +71,7 @@ def blocks_of(labels: Sequence[str]) -> list[Block]:
 
 
 def _kinds(labels: Sequence[str], often: Counter[str]) -> list[str]:
-    """Return the labels of the longest run between two that are there once."""
+    """Return the longest run of labels that each occur more than once, without repeats."""
     runs: list[list[str]] = [[]]
     for before, label in zip(("", *labels), labels, strict=False):
         if label and often[label] > 1 and label not in runs[-1]:
@@ -82,16 +82,16 @@ def _kinds(labels: Sequence[str], often: Counter[str]) -> list[str]:
 
 
 def with_column_above(sheet: Sheet, header: str) -> Sheet:
-    """Return a sheet with a last column of what the row above each block of rows says.
+    """Add a last column to a sheet: the label of the row above each block of rows.
 
-    These rows are left out where they have no numbers; others count everybody there.
+    Rows above blocks are left out if they have no numbers; others count everybody in the block.
 
     Args:
         sheet: The sheet as it stands.
         header: The header of that column: ``place``, or ``kind``.
 
     Raises:
-        SourceError: It has no such blocks, or rows between them.
+        SourceError: The sheet has no such blocks, or rows between them.
     """
     rows = pl.concat(list(sheet.batches()))
     columns = [str(at) for at in range(sheet.width)]

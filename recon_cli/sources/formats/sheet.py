@@ -1,4 +1,4 @@
-"""Sheets of no known format, read as a mapping says."""
+"""Sheets of no known format, read with a mapping."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from recon_cli.sources.read.table_reading import SheetPlace, TableReading
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import Sheet
 
-#: Cells of a sheet that are looked at before the rest is read alike.
+#: Cells of a sheet from which its reading is derived, before further rows are read alike.
 _MOST_REPLAYED: Final = 200_000
-#: How many people a header or a label says that it is of: ``Men (N=21)``.
+#: The number of people that a header or a label states: ``Men (N=21)``.
 _SIZE: Final = re.compile(r"\b[nN]\s*=\s*\d")
 
 _Read = TypeVar("_Read", bound=Reading)
 
 
 def choices_of(mapping: FileMapping) -> Choices:
-    """Return what a mapping says of a sheet."""
+    """Convert a mapping to choices for reading a sheet."""
     labels = mapping.labels
     coded = [header for header, code in mapping.columns.items() if code is not None]
     return Choices(
@@ -98,23 +98,23 @@ def _read(
 
 
 def sheet_as_said(document: Document, choices: Choices) -> Sheet:
-    """Read a sheet; where rows stand in blocks, with a column of what these are about.
+    """Read a sheet; if its rows stand in blocks, add a column with the label above each block.
 
     Raises:
-        SourceError: It has no such blocks, or rows between them.
+        SourceError: The sheet has no such blocks, or rows between them.
     """
     sheet = read_sheet(document)
     return with_column_above(sheet, choices.above) if choices.above else sheet
 
 
 def as_said(reading: _Read, document: Document, choices: Choices) -> _Read:
-    """Return the tables of a sheet, numbered, with what is said of all of one.
+    """Number the tables of a sheet, and apply the choices about whole tables.
 
-    One that is left out has no counts; where each sheet is about a place, it has that.
+    A table that is left out loses its counts; if each sheet has one place, its tables get it.
 
     Raises:
-        ConfigError: The file has no further sheet, where each is to be about a place.
-        SourceError: A number may be another one.
+        ConfigError: Each sheet is to have one place, but the file has no sheets.
+        SourceError: A number is ambiguous, or its column has no header.
     """
     name, number = document.sheet or document.name, 0
     place = _sheet_place(document, choices) if choices.place_per_sheet else None
@@ -139,10 +139,10 @@ def _sheet_place(document: Document, choices: Choices) -> SheetPlace:
 def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
     """Yield the numbers of a sheet that are in no table of counts, by their headers or rows.
 
-    Years are none, and neither is what numbers a note. Those in a word, as in *Men (N=21)*, are.
+    Years and the numbers of notes are not included; numbers in a word, as in *Men (N=21)*, are.
 
     Args:
-        name: How the manifest calls the sheet.
+        name: Name of the sheet in the manifest.
     """
     for table in reading.tables:
         if not table.counts:
@@ -163,15 +163,15 @@ def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
 
 
 def _left_table(table: TableReading, name: str, choices: Choices) -> TableReading:
-    """Return a table of which nothing is used, as somebody says."""
+    """Leave out all counts of a table, for the reason in ``choices``."""
     reasons = dict.fromkeys(table.counts, choices.leave_out[name])
     return replace(table, counts=(), left_out={**table.left_out, **reasons}, left_as=name)
 
 
 def _replayed(sheet: Sheet, choices: Choices) -> Reading:
-    """Return the reading that a mapping says: of the first rows, where those behind are read alike.
+    """Read a sheet by a mapping: only its first rows, if later rows can be read alike.
 
-    So are those of a long table of places, dimensions and counts, and nothing else.
+    They can in a long table that has places, dimensions and counts, and nothing else.
     """
     is_plain = not (choices.where or choices.leave_out or choices.shares or choices.statistics)
     if choices.is_mapped and is_plain:
@@ -182,7 +182,7 @@ def _replayed(sheet: Sheet, choices: Choices) -> Reading:
 
 
 def _is_plain(reading: Reading) -> bool:
-    """Test whether rows behind those that were looked at have their labels and counts in them."""
+    """Test whether each row has its own labels and counts, so that later rows are read alike."""
     if len(reading.tables) != 1:
         return False
     (table,) = reading.tables
@@ -199,10 +199,10 @@ def _is_plain(reading: Reading) -> bool:
 
 
 def require_certain(reading: Reading) -> None:
-    """Refuse a sheet whose numbers may be of thousands or of parts, or have no header.
+    """Refuse a sheet with numbers that may be thousands or decimals, or that have no header.
 
     Raises:
-        SourceError: Names such a number and the remedy.
+        SourceError: There is such a number; the message has a remedy.
     """
     if text := reading.ambiguous:
         plain = re.sub(r"\D", "", text)
@@ -227,10 +227,10 @@ def require_certain(reading: Reading) -> None:
 
 
 def require_each_once(table: TableReading) -> None:
-    """Require that no two rows of a table of places have one name.
+    """Require that no two rows of a table of places share a name.
 
     Raises:
-        SourceError: Names the rows, and a remedy.
+        SourceError: Two rows do; the message has a remedy.
     """
     words = table.place_texts
     twice = None if table.names.is_long else _twice(words)

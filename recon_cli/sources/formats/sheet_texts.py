@@ -1,4 +1,4 @@
-"""The texts of a sheet's cells as counts, shares and statistics are read."""
+"""Texts of a sheet's cells, converted for reading counts, shares and statistics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.shares import UNROUNDED
 
 _DIGITS: Final = r"^[0-9]+$"
-#: Decimals that are kept of statistics that were not rounded off.
+#: Decimals that are kept in statistics that were not rounded for print.
 _COMPUTED: Final = 6
 
 

@@ -12,7 +12,7 @@ from recon_cli.sources.read.words import Sense, either, in_latin, is_word, words
 
 #: How SDMX codes a total.
 _TOTAL_CODES: Final = frozenset(("t", "_t", "tot"))
-#: A total in English, with what it is of: ``All persons``, ``Total: 2021``, ``Year 7 total``.
+#: A total in English, with further words: ``All persons``, ``Total: 2021``, ``Year 7 total``.
 _TOTAL_OF: Final = re.compile(r"(?:all|both) (?!other).*|total\W.*|.* total")
 _SINGLE: Final = re.compile(r"y?(\d{1,9})")
 
@@ -39,14 +39,14 @@ def plain(text: str) -> str:
 
 
 def _bare(words: str) -> str:
-    """Drop words that only say that numbers are ages: ``moins de 15 ans`` is ``moins 15``."""
+    """Drop words that only mark numbers as ages: ``moins de 15 ans`` becomes ``moins 15``."""
     unspoken = rf"\b(?:{either(Sense.YEARS, Sense.FROM)})\b"
     return " ".join(re.sub(unspoken, " ", words).split())
 
 
 @cache
 def _ages() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of ages below one, from one on, from one to another, and to below it."""
+    """Return patterns of ages: below n, n and over, n to m, and n to below m."""
     below = "|".join(map(re.escape, map(_bare, words_for(Sense.BELOW, Sense.YOUNGER))))
     joins, more, until = either(Sense.AND, Sense.OR), either(Sense.MORE), either(Sense.UNTIL)
     to = rf"-|–|{either(Sense.TO)}"
@@ -88,7 +88,7 @@ def interval(text: str) -> Interval | None:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What words say of one feature.
+    """The words for one feature and its values.
 
     Attributes:
         groups: Label → the set of values: the feature's own, and the groups of its recodes.

@@ -20,8 +20,8 @@ class Records:
     """Consecutive records of the header.
 
     Attributes:
-        all_logrecno: LOGRECNO of every record, rising.
-        logrecno: LOGRECNO of the records at levels of the layout, rising; the following are
+        all_logrecno: LOGRECNO of every record, sorted.
+        logrecno: LOGRECNO of the records at levels of the layout, sorted; the following are
             parallel to it.
         level: Index of the level in ``layout.summary_levels``.
         key: The geoids as integers, unique over levels; see `geoid_keys`.

@@ -48,7 +48,7 @@ class FixedHeader:
 
     Attributes:
         separator: Separator of the columns of the segments beside it.
-        about_size: Bytes of a record, about.
+        about_size: Approximate bytes of a record.
     """
 
     separator: Final = ","

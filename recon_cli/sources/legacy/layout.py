@@ -50,8 +50,8 @@ class LayoutSpec(Spec):
         form: ``fixed``: header of fixed columns, segments separated by commas; ``delimited``: all
             separated by |.
         summary_levels: Level → its code in the header.
-        placed: ``all`` tables of the release; or ``partial``: it is not known where the files keep
-            the others, which are not read.
+        placed: ``all`` if segments have all tables of the release; ``partial`` if the place of
+            some is unknown, which are not read.
     """
 
     form: Literal["fixed", "delimited"] = "fixed"
@@ -108,7 +108,7 @@ class Segment:
 
     @property
     def levels(self) -> frozenset[str]:
-        """Return the levels of its tables, which must have a record here."""
+        """Return the levels of the segment's tables; their geounits must have records in it."""
         return frozenset(level for p in self.placements for level in p.table.levels)
 
 
@@ -141,7 +141,7 @@ class Layout:
         """Keep only these tables, and segments with any of them.
 
         Raises:
-            ConfigError: One of these is in no segment.
+            ConfigError: A table is in no segment.
         """
         self.require(tables)
         segments = [

@@ -31,10 +31,10 @@ _LONGEST_LINE: Final = 1 << 20
 
 @contextmanager
 def open_members(path: Path) -> Iterator[tuple[Document, ...]]:
-    """Open the members of a zip, or the files of a folder, by content type.
+    """Open the members of a zip, or the files of a folder.
 
     Raises:
-        SourceError: There is nothing there, or it is no zip.
+        SourceError: The path does not exist, or is no zip.
     """
     if path.is_dir():
         files = (entry for entry in sorted(path.iterdir()) if entry.is_file())
@@ -153,7 +153,7 @@ def separator_table(
     """Return positions of the separators and line ends, one row per line.
 
     Raises:
-        SourceError: A line has more or fewer columns; names it.
+        SourceError: A line has more or fewer columns; the message names the line.
     """
     newline = block.data == NEWLINE
     stops = np.flatnonzero(newline | (block.data == ord(separator)))
@@ -176,7 +176,7 @@ def parse_numbers(
     """Parse plain decimal numbers at byte positions; -1 for anything else.
 
     Args:
-        widths: Its characters: 1 to 10, or it is no number.
+        widths: Number of characters of each; other than 1 to 10 is no number.
     """
     values = np.zeros(len(starts), np.int64)
     good = (widths >= 1) & (widths <= _MAX_DIGITS)
@@ -204,7 +204,7 @@ def record_numbers(
         previous: The LOGRECNO of the line before, -1 at the start of the member.
 
     Raises:
-        SourceError: A LOGRECNO is no number, repeats or falls; names the line.
+        SourceError: A LOGRECNO is no number, repeats or falls; the message names the line.
     """
     logrecno = parse_numbers(block.data, starts, stops - starts)
     before = np.concatenate([[previous], logrecno[:-1]])

@@ -162,14 +162,13 @@ def open_legacy(
 
     Args:
         paths: State zips, folders of them, or folders with a state's members.
-        layout: Its name, such as ``sf1-legacy``; None for the one that the release has.
+        layout: Name of the layout, such as ``sf1-legacy``; None for the one of the release.
         tables: Names of the tables to read; segments without any of them need not be there.
             Default all.
-        chunk_records: Header records that are read at once, about.
+        chunk_records: Approximate number of header records that are read at once.
 
     Raises:
-        ConfigError: No paths, or the release has no such layout, or a table that is asked for has
-            no place in it.
+        ConfigError: No paths, the release has no such layout, or a table has no place in it.
     """
     if not paths:
         raise ConfigError("legacy files: expected the path of at least one state zip or folder")

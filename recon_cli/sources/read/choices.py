@@ -1,4 +1,4 @@
-"""Say how a sheet is to be read."""
+"""Choices of how a sheet is to be read."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Final
 from recon_cli.errors import ConfigError
 from recon_cli.sources.read.row_labels import Path
 
-#: What stands in a sum for parts that are not printed.
+#: Texts in a sum that stand for parts that are not printed.
 _OTHERS: Final = ("...", "…")
 
-#: What stands in parentheses, as flags and keys say it.
+#: The meaning of numbers in parentheses, as in flags and keys.
 NUMBERS: Final = "numbers"
 WITHHELD: Final = "withheld"
 
 
 @dataclass(frozen=True)
 class SaidSum:
-    """A total, and what adds up to it, by their headers, labels or values.
+    """A total and its parts, by their headers, labels or values.
 
     Attributes:
-        is_open: Whether others, which are not printed, are in the total, too.
+        is_open: Whether parts that are not printed are in the total, too.
 
     Example:
         >>> SaidSum.of("All ages = 0-64 + 65+")
@@ -38,10 +38,10 @@ class SaidSum:
 
     @classmethod
     def of(cls, text: str) -> SaidSum:
-        """Return the sum that a text says.
+        """Parse a sum.
 
         Raises:
-            ConfigError: It is no sum of two or more.
+            ConfigError: The text is no sum of two or more parts.
         """
         total, _, rest = text.partition(" = ")
         told = tuple(filter(None, map(str.strip, rest.split(" + "))))
@@ -54,45 +54,45 @@ class SaidSum:
         return cls(total.strip(), parts, len(parts) < len(told))
 
     def __str__(self) -> str:
-        """Return it as it is said."""
+        """Return the text of the sum."""
         return f"{self.total} = {' + '.join((*self.parts, *_OTHERS[: self.is_open]))}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return all names in it."""
+        """Return the names of the total and its parts."""
         return (self.total, *self.parts)
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What is said of a sheet, which overrules what its numbers propose.
+    """A user's choices for a sheet, which override proposals.
 
     Attributes:
         header: Numbers of the header rows.
         place: Header of the column of places.
-        parent: Headers of the columns that say what a place is part of, the largest first.
+        parent: Headers of the columns of places that enclose a place, the largest first.
         count: Headers of the columns of counts.
         are_kinds: Whether the rows are kinds of what is counted, of one place.
-        place_per_sheet: Whether each sheet is about the place that it is called by.
+        place_per_sheet: Whether each sheet has one place, after which it is named.
         above: What a row above a block of rows names: their ``place``, or ``kind``.
         leave_out: Header of a column that is not used → why.
-        total: Columns, or values of a dimension, that others add up to, though too little shows it.
+        total: Columns, or values of a dimension, that are totals, though numbers hardly show it.
         apart: Headers of columns, or of a dimension, that exclude each other.
-        sums: Columns, rows or values, and what adds up to them, whatever shows it.
+        sums: Totals among columns, rows or values, with their parts, whatever numbers show.
         zeros: Texts that stand for nobody.
         withheld: Texts that stand for counts that are not published.
         unscaled: Whether numbers are counts as they stand, though words speak of thousands.
-        thousands: What is between groups of three digits.
+        thousands: Separator of groups of three digits.
         parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
         where: Header → the values of that column whose rows are read.
-        dimension: Headers of the columns that a row of a long table is counted by.
-        codes_first: Whether places are called by their codes, where a column has both.
-        are_known: Whether a format says what places, dimensions and counts are.
-        is_mapped: Whether a mapping says what columns are: rows have the names that it says, not
-            those that words propose.
-        shares: Header of a column that is a share → header of the counts that it is of, header of
-            those that it is among, and what it is printed per.
-        statistics: Header of a column of means, medians and the like → what is said of it.
+        dimension: Headers of the columns of dimensions of a long table.
+        codes_first: Whether codes name the places, where there are codes and names.
+        are_known: Whether a format determines places, dimensions and counts.
+        is_mapped: Whether a mapping gives columns their roles, and rows the names that it lists,
+            not those that words propose.
+        shares: Header of a column of shares → headers of the counts in its numerator and in its
+            denominator, and its factor.
+        statistics: Header of a column of means, medians and the like → its description.
     """
 
     header: tuple[int, ...] = ()
@@ -124,7 +124,7 @@ NO_CHOICES: Final = Choices()
 
 
 def column_names(headers: Mapping[int, Path]) -> dict[int, str]:
-    """Column → how keys and flags call it: its words, with its number where others have them too.
+    """Map columns to names for keys and flags: their words, with a number where words repeat.
 
     Example:
         >>> column_names({0: ("Sex", "Girls"), 1: ("%",), 2: ("%",), 3: ()})
@@ -141,7 +141,7 @@ def column_names(headers: Mapping[int, Path]) -> dict[int, str]:
 
 
 def columns_named(headers: Mapping[int, Path], words: Sequence[str]) -> tuple[int, ...]:
-    """Return columns whose header is one of some words; where none is, those whose last word is.
+    """Return columns whose header is one of ``words``; if none is, those whose last word is.
 
     Example:
         >>> columns_named({0: ("Sex", "Girls"), 1: ("Sex", "Boys")}, ["Girls"])

@@ -17,7 +17,7 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.read.numbers import Convention, Number, conventions, inside
 from recon_cli.sources.tabular.sheet import ROW, Merge, Sheet
 
-#: Cells that a reading is proposed from: the first rows of a longer file.
+#: Most cells from which a reading is proposed: the first rows of a longer file.
 MOST_CELLS: Final = 2_000_000
 _BLANKS: Final = " \u00a0\t"
 #: The end of a number that is printed with decimals, and whole.
@@ -29,16 +29,16 @@ class Grid:
     """The cells of a sheet, or of its first rows.
 
     Attributes:
-        label: How messages name the sheet.
+        label: Name of the sheet in messages.
         rows: The number of each row in its file, from 1; rows without any text are not here.
-        words: Each text that stands in it, without blanks around it, once.
-        codes: (rows × columns) Which of them stands there.
-        indents: (rows × columns) Blanks before it.
-        merges: Ranges of cells that are one, by places in the file from 0.
+        words: The distinct texts of its cells, without blanks around them.
+        codes: (rows × columns) Index in `words` of the text of each cell.
+        indents: (rows × columns) Number of blanks before the text.
+        merges: Ranges of merged cells, by places in the file from 0.
         convention: How its numbers are printed.
         is_whole: Whether all rows of the sheet are here.
         zeros: Texts that stand for nobody.
-        in_parentheses: Whether numbers in parentheses are these numbers.
+        in_parentheses: Whether a number in parentheses is read as that number.
     """
 
     label: str
@@ -58,7 +58,7 @@ class Grid:
         """Read the cells of a sheet.
 
         Args:
-            most: Cells at most; further rows are left for the replay.
+            most: Most cells to read; further rows are left for the replay.
 
         Raises:
             SourceError: The sheet has no text.
@@ -95,7 +95,7 @@ class Grid:
         return found._with_whole_names()
 
     def _with_whole_names(self) -> Grid:
-        """Return the grid with a name that runs over two rows in the second, which has its numbers.
+        """Join a name that runs over two rows, in the second of them, which has its numbers.
 
         The first row has nothing else; the second is indented and stands alone below it; and rows
         that are indented as the first have cells of their own.
@@ -157,11 +157,11 @@ class Grid:
 
     @cached_property
     def texts(self) -> NDArray[np.object_]:
-        """(rows × columns) What stands there, without blanks around it."""
+        """(rows × columns) The text of each cell, without blanks around it."""
         return self.words[self.codes]
 
     def coded(self, at: Any) -> tuple[list[str], IntArray]:
-        """Return the texts of some cells in order of appearance, and the number of each cell's.
+        """Return the distinct texts of cells in order of appearance, and each cell's index in them.
 
         Args:
             at: An index of the cells, as numpy takes it.
@@ -179,7 +179,7 @@ class Grid:
     def combinations(
         self, rows: NDArray[np.intp], columns: Sequence[int]
     ) -> tuple[list[tuple[str, ...]], IntArray]:
-        """Return the texts of some columns that stand in a row together, and those of each row."""
+        """Return the combinations of texts in some columns that occur, and each row's index."""
         found, many = np.zeros(len(rows), dtype=np.int64), 1
         for at in columns:
             own = found * len(self.words) + self.codes[rows, at]
@@ -190,7 +190,7 @@ class Grid:
         return list(map(tuple, texts.tolist())), found
 
     def of_words(self, told: Callable[[str], Any], dtype: type) -> NDArray[Any]:
-        """(rows × columns) What is told of the text of each cell."""
+        """(rows × columns) The result of ``told`` for the text of each cell."""
         return np.array([told(word) for word in self.words], dtype=dtype)[self.codes]
 
     @cached_property
@@ -223,7 +223,7 @@ class Grid:
         )
 
     def are_broken(self, at: Any) -> BoolArray:
-        """Tell which numbers are not whole, as rates are.
+        """Test which numbers are not whole, as rates are.
 
         *50.0* may be a count that a program wrote so, but not in a column beside *58.7*.
 

@@ -15,10 +15,10 @@ _NUMBERED: Final = re.compile(r"[(\[]?(\d{1,3})[)\]]?")
 
 
 def header_paths(grid: Grid, region: Region) -> dict[int, tuple[str, ...]]:
-    """Column → its words: a merged cell is over all its columns, another over those to its right.
+    """Map columns to the header words that apply to them, from merged cells and cells on the left.
 
-    A word goes on to the right as far as no other word stands in its row or above it. A row that
-    numbers the columns says nothing.
+    A word extends to the right until another word stands in its row or above it. A row that numbers
+    the columns is left out.
     """
     rows = list(region.header)
     for row in _numbering(grid, region):
@@ -31,7 +31,7 @@ def header_paths(grid: Grid, region: Region) -> dict[int, tuple[str, ...]]:
 
 
 def _numbering(grid: Grid, region: Region) -> list[int]:
-    """Return the header rows with a number over each column, each one more than that before."""
+    """Return the header rows that number the columns, counting up by one."""
     found = []
     columns = region.numeric
     for row in region.header:
@@ -45,7 +45,7 @@ def _numbering(grid: Grid, region: Region) -> list[int]:
 
 
 def _paths(grid: Grid, rows: list[int]) -> dict[int, tuple[str, ...]]:
-    """Column → its words in some rows."""
+    """Map columns to their words in some rows."""
     width = grid.shape[1]
     paths: dict[int, list[str]] = {at: [] for at in range(width)}
     spans = grid.spans()
@@ -76,9 +76,9 @@ def _paths(grid: Grid, rows: list[int]) -> dict[int, tuple[str, ...]]:
 
 
 def nameless(grid: Grid, region: Region) -> list[int]:
-    """Return the columns of numbers without a word of their own, where most have one.
+    """Return the columns of numbers without a header of their own, where most columns have one.
 
-    A header was lost there, or those beside it have slipped.
+    Their header was lost, or the headers beside it have slipped.
     """
     rows = list(region.header)
     own = np.zeros(grid.shape[1], dtype=bool)

@@ -1,4 +1,4 @@
-"""Texts that stand in place of a count, and what they say of it."""
+"""Texts in place of a count, and the bounds that they state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORT: Final = re.compile(
 
 
 def bounds(text: str) -> tuple[float, float]:
-    """Return the least and the greatest count that a text leaves possible, by what it says itself.
+    """Return the least and the greatest count that a text states.
 
     Example:
         >>> [bounds(text) for text in ("<5", "1-9", "more than 20", "*")]
@@ -32,7 +32,7 @@ def bounds(text: str) -> tuple[float, float]:
 
 
 def looks_like_marker(text: str) -> bool:
-    """Whether a text has the form of a marker; any text may be one, these need no number beside.
+    """Test whether a text has the form of a marker; others are markers only beside numbers.
 
     Example:
         >>> [looks_like_marker(text) for text in ("[c]", "..C", "(D)", "<5", "Ashby")]

@@ -1,7 +1,7 @@
-"""Which columns of a table name its rows: places, what they are part of, codes, and categories.
+"""The columns that name the rows of a table: places, their parents, codes and categories.
 
-A table is long where its columns of words cross: each value of one occurs with several of another.
-It is wide where one of them names the rows, and others say what these are part of.
+A table is long if its columns of words cross: each value of one column occurs with several values
+of another. A table is wide if one column names the rows, and other columns name their parents.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from recon_cli.sources.read.markers import bounds, looks_like_marker
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.row_labels import row_labels
 
-#: Of values of a column that occur with one value of another, so that it is nested in that.
+#: A column is nested in another if at least this share of its values occur with one value of it.
 _NESTED: Final = 0.6
-#: Of combinations of two keys that are there, so that they cross.
+#: Two keys cross if at least this share of their combinations occur.
 _DENSE: Final = 0.5
-#: A column of numbers with more distinct ones names no rows.
+#: Most distinct numbers of a column that names rows.
 _MOST_CODES: Final = 200
 
 
@@ -33,11 +33,11 @@ class Names:
     """The columns beside the counts, by places in the grid.
 
     Attributes:
-        keys: Columns whose values together name a row, none twice; one of a wide table.
-        parents: Column → the column that says what its values are part of.
+        keys: Columns whose values together identify a row; a wide table has one.
+        parents: Column → the column of which each value encloses some of its values.
         twins: Column → the key of which it is another name: codes beside names.
         constants: Columns with one value throughout.
-        flags: Columns that say something of the number beside them.
+        flags: Columns with flags of the numbers beside them.
         is_long: Whether the keys cross.
     """
 
@@ -50,7 +50,7 @@ class Names:
 
     @property
     def chain(self) -> list[int]:
-        """Return the columns that name a row of a wide table: those of its parents first."""
+        """Return the columns that name a row of a wide table: its parents' columns first."""
         if not self.keys:
             return []
         found = [self.keys[-1]]
@@ -71,7 +71,7 @@ class Names:
 
     @classmethod
     def of(cls, grid: Grid, region: Region) -> Names:
-        """Tell the columns that name the rows of a table."""
+        """Find the columns that name the rows of a table."""
         return _Columns(grid, region).names()
 
 
@@ -152,9 +152,9 @@ class _Columns:
         return Names(tuple(keys), parents, twins, constants, flags, is_long)
 
     def _nested(self, keys: list[int]) -> tuple[int, int] | None:
-        """Return a key whose values are parts of another's, where all others cross without it.
+        """Return a key and the key that it is nested in, if all keys but the latter cross.
 
-        Places of several groups are called alike: the totals of each group, say.
+        Then places of several groups have the same names, such as the totals of each group.
         """
         for outer in keys:
             rest = [at for at in keys if at != outer]
@@ -175,7 +175,7 @@ class _Columns:
         constants: tuple[int, ...],
         flags: tuple[int, ...],
     ) -> Names:
-        """Return a table whose rows one column names: words sooner than codes."""
+        """Return the names of rows by a single column, of words rather than of codes."""
         words = [at for at in rest if at not in single and self._letters(at)]
         is_code = not any(map(self._letters, single))
         if is_code and len(words) > 1 and self._count(tuple(words)) == len(self.body):
@@ -241,7 +241,7 @@ class _Columns:
         return left, twins
 
     def _is_own(self, at: int) -> bool:
-        """Test whether a column is blank in few rows, and another in each: ranks, codes."""
+        """Test whether a column is blank in few rows, and distinct in all others: ranks, codes."""
         filled = self.grid.filled[self.body, at]
         many = len(self.grid.coded((self.body[filled], at))[0])
         return bool(many == filled.sum() > len(filled) // 2 and many > 2)
@@ -269,7 +269,7 @@ class _Columns:
         return self._are_few(at, words)
 
     def _words_beside(self, at: int) -> set[str]:
-        """Return the texts of a column of numbers that are none."""
+        """Return the texts in a column of numbers that are no numbers."""
         is_number = ~np.isnan(self.grid.values[self.body, at])
         return set(self.grid.coded((self.body[~is_number], at))[0])
 
@@ -283,7 +283,7 @@ class _Columns:
         return distinct <= _MOST_CODES and 2 * distinct <= len(own)
 
     def _is_fixed(self, at: int) -> bool:
-        """Test whether a column has one whole number throughout, that is none of people: a year."""
+        """Test whether a column repeats one whole number that counts no people, such as a year."""
         texts = set(self.grid.coded((self.body, at))[0])
         beside = self._count((at + 1,)) if at + 1 < self.grid.shape[1] else 0
         return len(texts) == 1 and next(iter(texts)).isdigit() and (texts != {"0"} or beside == 1)
@@ -291,7 +291,7 @@ class _Columns:
     def _is_code_of(self, at: int, key: int) -> bool:
         """Test whether the whole numbers of a column stand for the values of a key, one for one.
 
-        What stands among them for a total may look like a star: `T` beside 1 and 2.
+        The text among them for a total may look like a marker: `T` beside 1 and 2.
         """
         return (
             at != key
@@ -301,10 +301,10 @@ class _Columns:
         )
 
     def _is_flag(self, at: int) -> bool:
-        """Test whether a column is empty but where a number beside it is 0, or not there.
+        """Test whether a column is filled only where a number beside it is 0 or missing.
 
-        What is another in each row, as codes are, names the rows; so does what is before the
-        numbers, and another in most.
+        A column whose texts differ in each row, like codes, names the rows instead; so does a
+        column before the numbers whose texts differ in most rows.
         """
         filled = self.grid.filled[self.body, at]
         if filled.all() or not filled.any():
@@ -330,8 +330,8 @@ class _Columns:
     def _crosses(self, keys: list[int]) -> bool:
         """Test whether values of each key occur with several values of every other.
 
-        Beside several columns of counts most combinations of two have to be there: places of one
-        name in several districts cross, too.
+        With several columns of counts, most combinations of two keys' values must occur as well,
+        since places that share a name across districts cross, too.
         """
         is_wide = len(self.region.numeric) > 2
         for one in keys:

@@ -1,7 +1,7 @@
 """Numbers as they are printed: digits, decimals, percent signs, and marks behind them.
 
-A comma is a decimal sign in one country and stands between thousands in another. Which it is is
-told by the sheet: by the texts that are numbers in one way only, else by the sums that hold.
+A comma is a decimal sign in one country and separates thousands in another. The sheet shows which:
+by texts that are numbers in one way only, else by sums that hold.
 """
 
 from __future__ import annotations

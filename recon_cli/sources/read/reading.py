@@ -25,7 +25,7 @@ class Reading:
     """A sheet as it is read.
 
     Attributes:
-        ambiguous: A number that may be of thousands or of parts, and nothing decides which.
+        ambiguous: A number that may be thousands or decimals, if nothing decides which.
     """
 
     grid: Grid
@@ -34,12 +34,12 @@ class Reading:
 
     @classmethod
     def of(cls, sheet: Sheet, choices: Choices = NO_CHOICES, most: int = MOST_CELLS) -> Reading:
-        """Read a sheet as it is said to be, and nothing else.
+        """Read a sheet by the choices alone.
 
-        Where no columns of counts are named, all numbers count people but those that name rows.
+        If no columns of counts are chosen, all numbers are counts except those that name rows.
 
         Args:
-            most: Cells at most that are looked at.
+            most: Most cells to read.
         """
         grid = grid_as_said(sheet, choices, most)
         reading = cls(grid, _tables(grid, choices))
@@ -50,7 +50,7 @@ class Reading:
 
     @cached_property
     def roles(self) -> NDArray[np.uint8]:
-        """(rows × columns) The role of each cell; blank are the empty ones alone."""
+        """(rows × columns) The role of each cell; only empty cells are blank."""
         grid = self.grid
         roles = np.zeros(grid.shape, dtype=np.uint8)
         filled = grid.filled
@@ -76,7 +76,7 @@ class Reading:
 
 
 def grid_as_said(sheet: Sheet, choices: Choices, most: int = MOST_CELLS) -> Grid:
-    """Return the cells of a sheet, its numbers and zeros as they are said to be printed."""
+    """Read the cells of a sheet, with numbers and zeros printed as chosen."""
     grid = Grid.of(sheet, most).with_zeros(choices.zeros)
     if choices.thousands:
         grid = grid.under(GERMAN if choices.thousands == "." else ENGLISH)
@@ -89,17 +89,17 @@ def _tables(grid: Grid, choices: Choices) -> tuple[TableReading, ...]:
 
 
 def tables_of(grid: Grid, choices: Choices) -> list[tuple[Grid, Region]]:
-    """Return the tables of a sheet, labels in each row that they are for, and where they lie."""
+    """Return the tables of a sheet, with labels repeated in each row, and their regions."""
     # Blanks are nobody in a table, and no numbers around it.
     regions = Regions.of(grid.with_zeros(grid.zeros - {""}), choices.header)
     return [(filled_down(region.of(grid), region), region) for region in regions.tables]
 
 
 def ambiguous_number(reading: Reading, rival: Reading, passed_over: Collection[int] = ()) -> str:
-    """Return a number that is used and is another one by another convention; empty if none is.
+    """Return a used number that the rival's convention reads differently; empty if there is none.
 
     Args:
-        passed_over: Columns in which the other one would be fractions of people.
+        passed_over: Columns in which the other convention would give fractions of people.
     """
     other = rival.grid.convention
     for table in reading.tables:

@@ -1,4 +1,4 @@
-"""Where a sheet has its tables: rows of headers, rows of numbers, and the columns beside these."""
+"""The tables of a sheet: rows of headers, rows of numbers, and the columns beside these."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from recon_cli.sources.read.numbers import ENGLISH, is_year
 from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.words import Sense, is_word, says
 
-#: Totals of rounded counts are less far from the sum of these, as a share.
-#: Headings of which one may be a row.
+#: Fewest headings of which one may be a row.
 _FEWEST_GROUPS: Final = 3
-#: A sum is told if its chance is less than one in two to this power.
+#: Fewest bits of evidence for a sum: it holds by chance less than once in two to this power.
 _FEWEST_BITS: Final = 10.0
+#: Greatest difference, as a share, between a total of rounded counts and their sum.
 _ROUNDED: Final = 0.05
-#: Of rows that a second table names as the first does, or has under names of their own.
+#: Least share of rows with the names of the first table in a second one, or with names of its own.
 _ALIKE: Final = 0.8
-#: Of rows with fewer numbers, one that has half as many may lack just one.
+#: Fewest numbers in usual rows for rows with half as many to be dropped.
 _FEWEST_OF_A_ROW: Final = 3
-#: Rows above the numbers that may be headers.
+#: Most rows above the numbers that may be headers.
 _MOST_HEADERS: Final = 20
-#: Rows that are numbered before they are notes.
+#: Fewest numbered rows that are taken for notes.
 _FEWEST_NOTES: Final = 2
 
 
@@ -42,10 +42,10 @@ class Region:
     Attributes:
         header: Rows with the words over the columns.
         body: Rows with numbers, or with texts in place of all of them.
-        headings: Rows among these with words alone: the group of what follows.
+        headings: Rows among these with words alone, which name the group of rows below.
         numeric: Columns of numbers.
         stub: Columns of words beside them.
-        within: The first of its columns and the one behind its last, where others stand beside it.
+        within: Its first column and the one after its last, if other tables stand beside it.
     """
 
     header: tuple[int, ...]
@@ -74,7 +74,7 @@ class Regions:
         """Find the tables of a sheet.
 
         Args:
-            header: Numbers of the header rows in the file, where they are said.
+            header: Numbers of the header rows in the file, if they are given.
         """
         found = _Finder(grid)
         said = [i for i, number in enumerate(grid.rows.tolist()) if number in header]
@@ -120,12 +120,12 @@ class _Finder:
         return found
 
     def _require_one_column_of_rows(self, first: int, numeric: BoolArray) -> None:
-        """Require that a table does not go on beside itself, as in a newspaper.
+        """Refuse a table that continues beside itself, like the columns of a newspaper.
 
-        It does where a row has its words twice, from a column of names on, over other names.
+        Then a header row has its words twice, over different names of rows.
 
         Raises:
-            SourceError: Says where.
+            SourceError: The table does; the message has the column.
         """
         for row in range(min(first, _MOST_HEADERS)):
             at = np.flatnonzero(self.grid.filled[row])
@@ -155,7 +155,7 @@ class _Finder:
         return is_first and np.array_equal(own, np.arange(1, len(rows) + 1))
 
     def _goes_on(self, before: Region, region: Region) -> bool:
-        """Test whether a table goes on below its header, printed again: no row comes twice."""
+        """Test whether a table continues below a repeated header: no row occurs twice."""
         codes = self.grid.codes
         one, two = codes[list(before.header)], codes[list(region.header)]
         is_same = before.within is None and len(one) > 0 and np.array_equal(one, two)
@@ -166,7 +166,7 @@ class _Finder:
         return first.isdisjoint(second)
 
     def _numeric(self) -> BoolArray:
-        """Return columns most of whose cells, beside numbers, are numbers or stand for them."""
+        """Find columns of numbers: most cells in rows with numbers are numbers or markers."""
         numbers = self.grid.is_number
         rows = numbers.any(axis=1)
         filled = self.grid.filled
@@ -188,7 +188,7 @@ class _Finder:
         return found
 
     def _data_rows(self, columns: NDArray[np.intp], said: Sequence[int]) -> BoolArray:
-        """Return rows of numbers; of a row that counts up, like years, the header alone is made."""
+        """Find rows of numbers; a first row that counts up, like years, is a header instead."""
         numbers = self.grid.is_number[:, columns]
         marks = self.marks[:, columns]
         found: BoolArray = np.asarray(numbers.any(axis=1))
@@ -224,11 +224,11 @@ class _Finder:
         return self._without_sparse_end(kept, full)
 
     def _are_headers(self, columns: NDArray[np.intp]) -> BoolArray:
-        """Find rows of texts alone that stand nowhere else in their columns.
+        """Find rows of texts alone that occur nowhere else in their columns.
 
-        The row above may have some of them, if it spans columns: it is a header, too.
-        There is a word among them, or they are over the first numbers of a table: ages look like
-        intervals of counts. A named row of one mark again and again is withheld.
+        The row above may share some of these texts if it spans columns, as an outer header. A
+        header has a word, or stands over the first numbers of a table, since ages look like
+        intervals of counts. A named row that repeats a mark is withheld.
         """
         numbers: BoolArray = np.asarray(self.grid.is_number[:, columns].any(axis=1))
         texts = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
@@ -246,7 +246,7 @@ class _Finder:
         return found
 
     def _are_headers_again(self, first: int, columns: NDArray[np.intp]) -> BoolArray:
-        """Find rows of the texts of one above the first row of numbers: a header printed again."""
+        """Find rows that repeat a row of texts above the numbers: a header printed again."""
         codes, texts = self.grid.codes[:, columns], self.grid.filled[:, columns]
         found = np.zeros(len(codes), dtype=bool)
         for row in range(first):
@@ -255,14 +255,14 @@ class _Finder:
         return found
 
     def _is_withheld(self, row: int, at: NDArray[np.intp]) -> bool:
-        """Test whether a row has marks, some of them again, and a name below that of its column."""
+        """Test whether a named row has only marks, some of them repeated."""
         beside = np.setdiff1d(np.arange(self.grid.shape[1]), at)
         is_named = bool((self.grid.filled[[max(row - 1, 0), row]][:, beside]).all(axis=0).any())
         is_marked = bool(self.marks[row, at].all())
         return row > 0 and is_named and is_marked and len({*self.grid.codes[row, at]}) < len(at)
 
     def _is_below_words(self, columns: NDArray[np.intp]) -> BoolArray:
-        """Find rows below one that has words over most columns of numbers: no title, no header."""
+        """Find rows below a row that has words over most columns of numbers."""
         words = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
         words &= ~self.marks[:, columns]
         over = 2 * words.sum(axis=1) > len(columns)
@@ -270,7 +270,7 @@ class _Finder:
         return found
 
     def _without_sparse_end(self, found: BoolArray, full: NDArray[np.int64]) -> BoolArray:
-        """Return rows of numbers without those below a blank row that have half as many at most."""
+        """Drop rows at the end, below a blank row, that have at most half as many numbers."""
         gaps = np.flatnonzero(np.diff(self.grid.rows) > 1) + 1
         if not len(gaps) or not found.any():
             return found
@@ -283,7 +283,7 @@ class _Finder:
         return found & (np.arange(len(found)) < end)
 
     def _fill_between(self, found: BoolArray, columns: NDArray[np.intp]) -> None:
-        """Add rows of words, or nothing, in place of numbers, filled as the rows of numbers are."""
+        """Add rows without numbers whose other cells are filled as in rows of numbers."""
         if found.sum() < 2:
             return
         filled = self.grid.filled
@@ -299,7 +299,7 @@ class _Finder:
         words = filled[:, columns] & ~self.grid.is_number[:, columns] & ~self.marks[:, columns]
         few = words.sum(axis=1) <= max(1, len(columns) // 2)
         full = 2 * filled[:, columns].sum(axis=1) >= np.median(filled[np.ix_(rows, columns)].sum(1))
-        # With a row per count, one without its number says of whom it would be.
+        # In a table with a row for each count, a row without its number still names the people.
         is_long = usual.sum() > (1 if len(columns) == 1 else 2)
         blank = ~filled[:, columns].any(axis=1) & is_long
         alike = (filled[:, beside] == usual).all(axis=1) & (full | blank) & few
@@ -307,9 +307,9 @@ class _Finder:
         found[first : last + 1] |= alike[first : last + 1]
 
     def _is_like(self, row: int, first: int, columns: NDArray[np.intp]) -> bool:
-        """Test whether a row above the first number has marks in place of all of its own.
+        """Test whether a row above the first number has marks in place of all its numbers.
 
-        It has words where that has some; or one mark, again and again, that is no word of a header.
+        It has words where the first row of numbers has; or it repeats one mark that is no header.
         """
         beside = np.setdiff1d(np.arange(self.grid.shape[1]), columns)
         filled = self.grid.filled
@@ -320,7 +320,7 @@ class _Finder:
         return is_alike or self._is_one_mark(row, own)
 
     def _is_one_mark(self, row: int, at: NDArray[np.intp]) -> bool:
-        """Test whether columns have one mark in a row, which says of no unit, sex or number."""
+        """Test whether columns of a row repeat one mark, which names no unit, sex or number."""
         (text, *others) = {str(self.grid.texts[row, column]) for column in at.tolist()}
         senses = Sense.UNIT, Sense.PERCENTAGE, Sense.MALE, Sense.FEMALE
         is_plain = not any(map(str.isdigit, text)) and not any(says(text, s) for s in senses)
@@ -350,7 +350,7 @@ class _Finder:
         return steps == {1.0} and len(distinct) > 2
 
     def _has_words(self, row: int, columns: NDArray[np.intp]) -> bool:
-        """Test whether words stand over several columns of numbers, that stand nowhere below."""
+        """Test whether a row has words over several columns of numbers that do not recur below."""
         words = [
             j
             for j in columns.tolist()
@@ -363,7 +363,7 @@ class _Finder:
         )
 
     def _heads_alone(self, row: int, at: int) -> bool:
-        """Test whether a row has one number, a year, beside words that stand nowhere below."""
+        """Test whether a row has one number, a year, beside words that do not recur below."""
         number = self.grid.number(str(self.grid.texts[row, at]))
         if number is None or not is_year(number):
             return False
@@ -459,9 +459,9 @@ class _Finder:
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
 
     def _is_one_letter(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
-        """Test whether a column between others of numbers, below a word, has one mark throughout.
+        """Test whether a column among columns of numbers has a header and one mark throughout.
 
-        Where every second column has, these are flags of the one before.
+        Where every second column has, these are flags of the columns before them.
         """
         if not len(numeric) or not numeric[0] < at < numeric[-1]:
             return False
@@ -472,7 +472,7 @@ class _Finder:
         return bool(marks[at]) and is_one and is_named and 2 * len(others) < len(numeric)
 
     def _is_first_heading(self, header: Sequence[int], headings: Sequence[int]) -> bool:
-        """Test whether the last row of a header is a heading, as another in the same column."""
+        """Test whether the last row of a header is a heading, like another one in its column."""
         if len(header) < 2 or not headings:
             return False
         filled = self.grid.filled[[header[-1], *headings]]
@@ -493,8 +493,8 @@ class _Finder:
     def _starts(self, body: NDArray[np.intp], numeric: NDArray[np.intp]) -> list[int]:
         """Return the first columns of further tables beside the first.
 
-        They name the rows as a column of the first table does, or stand behind a blank column and
-        have another name in each row.
+        Such a column repeats the names in a column of the first table, or stands after a blank
+        column and has a different name in each row.
         """
         filled, texts = self.grid.filled[body], self.grid.texts[body]
         beside = np.setdiff1d(np.flatnonzero(filled.any(axis=0)), numeric).tolist()
@@ -512,9 +512,9 @@ class _Finder:
         return [at for at in found if at - 1 not in found]
 
     def _may_head(self, body: NDArray[np.intp], numeric: NDArray[np.intp], heading: int) -> bool:
-        """Test whether a row of words is a heading: above it stand no rows, or those of totals.
+        """Test whether a row of words is a heading: no rows, or rows of totals, are above it.
 
-        So is one of a percent sign. Else it is one more row, without any number.
+        A percent sign is a heading, too. Otherwise the row is one of the body, without numbers.
         """
         words = " ".join(str(text) for text in self.grid.texts[heading] if text)
         if is_word(words, Sense.PERCENTAGE):
@@ -540,9 +540,9 @@ class _Finder:
     def _among_parts(
         self, body: NDArray[np.intp], numeric: NDArray[np.intp], headings: Sequence[int]
     ) -> list[int]:
-        """Return the headings that a sum goes across, of rows above and below: places of nobody.
+        """Return the headings inside a sum of rows above and below: these are places of nobody.
 
-        Blanks stand for nobody there, and the sum is of two groups of several.
+        Blanks stand for nobody there, and the sum covers two of several groups.
         """
         values = self.grid.values[np.ix_(body, numeric)]
         filled = self.grid.filled[np.ix_(body, numeric)]
@@ -564,9 +564,9 @@ class _Finder:
         return found
 
     def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
-        """Test whether the numbers of a column name its rows: with zeros before them, or years.
+        """Test whether the numbers of a column name its rows: with leading zeros, or years.
 
-        So do those of a first column with a total among them, as ages beside *All ages*.
+        The numbers of a first column with a total also do, such as ages beside *All ages*.
         """
         rows = body[self.grid.filled[body, at]]
         texts, number = self.grid.coded((rows, at))
@@ -615,7 +615,7 @@ class _Finder:
         data: BoolArray,
         numeric: NDArray[np.intp],
     ) -> list[int]:
-        """Return rows above the numbers with words over them, and those between."""
+        """Return the rows with words over the columns of numbers, and the rows between them."""
         filled = self.grid.filled
         spans = self.grid.spans()
         width = int(filled.any(axis=0).sum())
@@ -639,10 +639,10 @@ class _Finder:
         return [row for row in range(min(over), max(over) + 1) if filled[row].any()]
 
     def _is_of_all(self, row: int, below: int) -> bool:
-        """Test whether a row above a blank one says something of the whole table: a name, a text.
+        """Test whether a row above a blank one is about the whole table: a name and a text.
 
-        A row below the blank one has words over more columns. What says of the numbers that they
-        are percentages, or the like, stays over them.
+        The row below the blank one has words over more columns. Words that make the numbers
+        percentages, or other statistics, remain headers.
         """
         at = np.flatnonzero(self.grid.filled[row])
         rows = self.grid.rows

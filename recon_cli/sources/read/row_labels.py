@@ -1,4 +1,4 @@
-"""What names the rows of a table: the words beside them, above them, and what they stand within."""
+"""Labels of the rows of a table: words beside them, above them, and of rows that contain them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.words import Sense, says
 
-#: Of rows without a label in a column, so that it stands for the rows below it; fewer were lost.
+#: Least share of rows without a label for labels to apply to rows below; fewer blanks are lost.
 _FEWEST_REPEATED: Final = 0.4
 #: Words that name a row, outermost first.
 Path = tuple[str, ...]
 
 
 def filled_down(grid: Grid, region: Region) -> Grid:
-    """Return the grid with a label in each row that stands only in the first row it is for.
+    """Repeat labels that stand only in the first of the rows to which they apply.
 
     A blank cell with a label to its right stands for the label above it; so do the cells of a
-    merged range. Where labels are said again in each row, a blank says that there is none.
+    merged range. Where labels are repeated in each row, a blank means that there is none.
     """
     stub = region.stub.tolist()
     if len(stub) < 2 or not len(region.body):
@@ -47,7 +47,7 @@ def filled_down(grid: Grid, region: Region) -> Grid:
     return replace(grid, codes=codes) if changed else grid
 
 
-#: Between a row and what it is part of.
+#: Separates the words of a row from those of what it is part of.
 PART_OF: Final = " / "
 
 
@@ -58,7 +58,7 @@ def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]
     labels that are indented less.
 
     Args:
-        columns: The columns that say what a row is part of, the largest first, and its own name.
+        columns: The columns of a row's parents, the largest first, and the column of its own name.
     """
     chain, key = list(columns[:-1]), columns[-1] if columns else None
     headings = _headings(grid, region) if not chain else {}
@@ -94,7 +94,7 @@ def _plain_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Pa
 
 
 def _within(paths: list[Path]) -> list[Path]:
-    """Return the paths of rows that a column says to be part of others, which may be, too.
+    """Prepend to each path the rows that enclose its first row.
 
     Example:
         >>> _within([("England",), ("England", "Kent"), ("Kent", "Dover")])[-1]
@@ -114,7 +114,7 @@ def _within(paths: list[Path]) -> list[Path]:
 
 
 def _repeated(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return 1 for rows of labels that come again, in the same order, below others of their own.
+    """Return 1 for rows whose labels recur, in the same order, below labels that do not.
 
     Example:
         >>> _repeated(np.array([7, 1, 2, 8, 1, 2, 9, 1, 2])).tolist()
@@ -139,7 +139,7 @@ def _words(text: object) -> str:
 
 
 def _headings(grid: Grid, region: Region) -> dict[int, Path]:
-    """Row of the body → the words of the headings above it."""
+    """Map rows of the body to the words of the headings above them."""
     if not region.headings:
         return {}
     found: dict[int, Path] = {}
@@ -160,7 +160,7 @@ def _headings(grid: Grid, region: Region) -> dict[int, Path]:
 
 
 def rows_named(rows: Sequence[Path], words: Sequence[str]) -> tuple[int, ...]:
-    """Return the places of rows whose label is one of some words; where none is, the last word.
+    """Return the places of rows whose label is one of ``words``; if none is, whose last word is.
 
     Example:
         >>> rows_named([("All",), ("Age", "Under 18")], ["Age / Under 18"])

@@ -1,4 +1,4 @@
-"""Tell which columns name the rows of a table, and which has the places."""
+"""Find which columns name the rows of a table, and which has the places."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.row_labels import Path
 from recon_cli.sources.read.words import Sense, is_word, says
 
-#: Capitals that stand for a word.
+#: Most capitals of a code that stands for a word.
 _LONGEST_CODE: Final = 3
 
 
 @dataclass(frozen=True)
 class NamedRows:
-    """The rows of a table and what is said of their names.
+    """The rows of a table, with the choices about their names.
 
     Attributes:
         headers: Column → its words.
@@ -40,10 +40,10 @@ class NamedRows:
         return Names.of(self.grid, self.region)
 
     def names(self, kinds: Set[int]) -> Names:
-        """Return the columns that name the rows, as they are said or proposed.
+        """Return the columns that name the rows, as chosen or proposed.
 
         Args:
-            kinds: Columns that say of what kind places are, and not what they are part of.
+            kinds: Columns with the kind of a place, not with a place that encloses it.
         """
         names = self.told
         if self.choices.is_mapped or self.choices.are_known:
@@ -60,7 +60,8 @@ class NamedRows:
     def places(self, names: Names) -> tuple[int, ...]:
         """Return the columns that may have the places, the likeliest first.
 
-        As said, or as a word proposes; else the one with most values is the likeliest.
+        That is the chosen column, or the only one whose header or place beside others proposes it;
+        else all, the one with most values first.
         """
         if self.choices.place is not None and (said := self._said((self.choices.place,))):
             return said
@@ -80,7 +81,7 @@ class NamedRows:
         return tuple(sorted(by_word or names.keys, key=lambda at: (-sizes[at], at)))
 
     def _names_no_place(self, names: Names) -> bool:
-        """Test whether all columns that name the rows of a long table are said to be of kinds."""
+        """Test whether all columns that name the rows of a long table are chosen as kinds."""
         if self.choices.is_mapped:
             return {*names.keys} <= {*self._said(self.choices.dimension)}
         return bool(self.choices.are_kinds)
@@ -99,7 +100,7 @@ class NamedRows:
         return says(self._header(at), Sense.PLACE)
 
     def _is_in_places(self, at: int, names: Names) -> bool:
-        """Test whether the texts of a column are parts of those of another, which has places."""
+        """Test whether the texts of a column name parts of the places of another column."""
         beside = [twin for twin, key in names.twins.items() if key == at]
         around = [above for above in beside if self._is_within(at, above)]
         around += [above for own, above in names.parents.items() if own == at]
@@ -134,7 +135,7 @@ class NamedRows:
         return names
 
     def _of_one_place(self, names: Names) -> Names:
-        """Return the names of rows that are all of one place, which a column says."""
+        """Add the column with the one place of all rows to the names, if there is one."""
         said = set(self._said((self.choices.place,))) if self.choices.place else set()
         able = [
             at
@@ -150,7 +151,7 @@ class NamedRows:
         return replace(names, keys=(able[0], *names.keys), constants=constants, is_long=True)
 
     def _said_names(self, names: Names) -> Names:
-        """The names of rows as they are said: the place, and the dimensions of a long table."""
+        """Return the names of rows as chosen: the place, and the dimensions of a long table."""
         said = self._said((self.choices.place,)) if self.choices.place else ()
         place = said or names.keys[-1:]  # another sheet may call it otherwise
         dimensions = self._said(self.choices.dimension)
@@ -159,7 +160,7 @@ class NamedRows:
         return replace(names, keys=keys, parents=parents, is_long=bool(dimensions))
 
     def _parents(self, names: Names) -> Names:
-        """Return the names with the parents that are said, the largest first."""
+        """Return the names with the chosen parents, the largest first."""
         said = [at for header in self.choices.parent for at in self._said((header,))]
         if not said:
             return names
@@ -174,7 +175,7 @@ class NamedRows:
         )
 
     def _with_place(self, names: Names) -> Names:
-        """Return the names of rows by the column of places that is said."""
+        """Return the names of rows by the chosen column of places."""
         said = self._said((self.choices.place,)) if self.choices.place else ()
         if not said or said[0] in names.keys:
             return names
@@ -189,7 +190,7 @@ class NamedRows:
         return replace(names, keys=(place,), parents=parents, twins=twins, constants=constants)
 
     def _place_within(self, names: Names, parent: int) -> int:
-        """The column of places that are part of those in another: as said, or by their values."""
+        """Return the column of places inside those of another, as chosen or by their values."""
         said = self._said((self.choices.place,)) if self.choices.place else ()
         able = [at for at in names.keys if self._is_within(at, parent)]
         return (*said, *able, *names.keys[-1:], parent)[0]
@@ -211,7 +212,7 @@ class NamedRows:
 
 
 def _without(parents: Mapping[int, int], gone: Set[int]) -> dict[int, int]:
-    """Return parents without some columns: what is part of these is part of what they are of."""
+    """Drop some columns from a map of parents: their children get their parents."""
     found: dict[int, int] = {}
     for at, above in parents.items():
         while above in gone and above in parents:

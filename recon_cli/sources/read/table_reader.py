@@ -1,4 +1,4 @@
-"""Read one table of a sheet as it is said to be."""
+"""Read one table of a sheet by the user's choices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recon_cli.sources.read.row_names import NamedRows
 from recon_cli.sources.read.table_reading import Share, TableReading
 from recon_cli.sources.read.words import Sense, is_word, says
 
-#: Rows from a total to where it is printed again, both among them.
+#: Fewest rows from a total to its repetition, both included.
 _FEWEST_BETWEEN: Final = 4
 #: What all percentages add up to.
 _HUNDRED: Final = 100.0
@@ -31,7 +31,7 @@ class TableReader:
     """One table of a sheet while it is read.
 
     Attributes:
-        kinds: Columns that say of what kind places are, and not what they are part of.
+        kinds: Columns with the kind of a place, not with a place that encloses it.
         beside: Rows that are left out of the body.
     """
 
@@ -58,20 +58,20 @@ class TableReader:
                     raise SourceError(f"{grid.label}: no row has {shown} in {header!r}")
 
     def _said(self, words: Sequence[str]) -> tuple[int, ...]:
-        """Return columns whose header, or its last word, is one of some."""
+        """Return columns whose header, or its last word, is one of ``words``."""
         return columns_named(self.headers, words)
 
     def _header(self, at: int) -> str:
         return self.columns[at]
 
     def table(self) -> TableReading:
-        """Return the table as it is said to be."""
+        """Return the table by the choices."""
         self._leave_rows_out()
         self._leave_repeated()
         return self._settled()
 
     def _leave_rows_out(self) -> None:
-        """Take rows of percentages out of the body, and those that are said to be left out."""
+        """Take out of the body rows of percentages, and rows that the choices leave out."""
         self._leave_percentages()
         if self.choices.leave_out:
             self._leave_rows(lambda label, _: label in self.choices.leave_out)
@@ -79,13 +79,13 @@ class TableReader:
 
     @property
     def _row_reasons(self) -> dict[str, str]:
-        """Map rows that are said to be left out to why."""
+        """Map rows that the choices leave out to the reason."""
         said = self.choices.leave_out
         return {label: said[label] for label, _ in self.left_rows if label in said}
 
     @property
     def _left_out(self) -> dict[int, str]:
-        """Map columns that are said to be left out to why."""
+        """Map columns that the choices leave out to the reason."""
         return {
             at: reason
             for header, reason in self.choices.leave_out.items()
@@ -94,7 +94,7 @@ class TableReader:
 
     @property
     def _named(self) -> NamedRows:
-        """Return what names the rows of the region, told once while it stays."""
+        """Return the names of the region's rows, cached until the region changes."""
         if self.named is None or self.named.region is not self.region:
             self.named = NamedRows(self.grid, self.region, self.headers, self.choices)
         return self.named
@@ -102,7 +102,7 @@ class TableReader:
     def _leave_rows(self, is_left: Callable[[str, int], bool]) -> bool:
         """Take rows out of the body, by their words and number; report whether there were some.
 
-        A row stays whose words are those of one that stays.
+        A row stays if another row with the same words stays.
         """
         names = self._named.names(self.kinds)
         body = self.region.body
@@ -121,9 +121,9 @@ class TableReader:
         return True
 
     def _leave_percentages(self) -> None:
-        """Take rows out below a heading that says of them that they are percentages.
+        """Take out the rows below a heading that makes them percentages.
 
-        None is more than a hundred, and most are called as other rows are, which have the counts.
+        None is more than a hundred, and most have the labels of other rows, which have the counts.
         """
         body, names = self.region.body, self._named.names(self.kinds)
         headings = np.array(sorted(self.region.headings), dtype=np.intp)
@@ -150,7 +150,7 @@ class TableReader:
         self.region = replace(self.region, body=np.setdiff1d(body, rows).astype(np.intp))
 
     def _leave_repeated(self) -> None:
-        """Take the second of two rows out that print one total, above its parts and below them."""
+        """Take out the second of two rows that print one total, above its parts and below them."""
         body, first = self.region.body, dict[int, int]()
         _, number = self.grid.combinations(body, self.region.numeric.tolist())
         again = np.flatnonzero(np.bincount(number, minlength=1)[number] > 1).tolist()
@@ -168,8 +168,8 @@ class TableReader:
     def _print_one_total(self, rows: NDArray[np.intp], one: Path, other: Path) -> bool:
         """Test whether the first and the last of some rows, which print the same, are one total.
 
-        They have one name that a word calls a total, or the rows between add up to them and they
-        have one name, or words call both a total.
+        Two of three conditions must hold: both have the same name, words call both a total, and
+        the rows between add up to them.
         """
         if len(rows) < _FEWEST_BETWEEN:
             return False
@@ -183,9 +183,9 @@ class TableReader:
         return bool(is_one)
 
     def _paths(self, names: Names) -> tuple[Path, ...]:
-        """Return the words that name each row, those that are left out standing where they do.
+        """Return the words that name each row, as long as rows that are left out are in place.
 
-        A heading over all that are left that says that they are numbers is no part of any.
+        A single heading over the rows that stay is dropped if it only says that they are numbers.
         """
         every = np.union1d(self.region.body, self.beside).astype(np.intp)
         paths = row_labels(self.grid, replace(self.region, body=every), names.chain)
@@ -237,7 +237,7 @@ class TableReader:
         )
 
     def _are_percentages(self, columns: Sequence[int]) -> bool:
-        """Test whether columns are percentages, and what is a hundred beside them."""
+        """Test whether columns are percentages, with hundreds beside them."""
         at = np.ix_(self.region.body, np.array(columns, dtype=np.intp))
         values = self.grid.values[at]
         known = ~np.isnan(values)
@@ -248,7 +248,7 @@ class TableReader:
 
     @property
     def _shares(self) -> tuple[Share, ...]:
-        """Return the columns that are said to be shares of others."""
+        """Return the columns that are chosen as shares of others."""
         found = []
         for header, (part, base, times) in self.choices.shares.items():
             own = [self._said((each,)) for each in (header, part, base)]
@@ -257,7 +257,7 @@ class TableReader:
         return tuple(found)
 
     def _withheld(self, names: Names) -> BoolArray:
-        """Return numbers that a flag beside them takes back: a zero with a flag is no zero."""
+        """Return numbers that a flag beside them withdraws: a zero with a flag is no zero."""
         found = np.zeros(self.grid.shape, dtype=bool)
         for beside in names.flags:
             filled = self.grid.filled[self.region.body, beside]

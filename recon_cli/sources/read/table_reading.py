@@ -25,11 +25,11 @@ ONE_PLACE: Final = "A"
 
 @dataclass(frozen=True)
 class SheetPlace:
-    """The place that all of a sheet is about, called by the sheet's name.
+    """The one place of a sheet, named after the sheet.
 
     Attributes:
-        is_total: Whether somebody says that those of the other sheets add up to it.
-        is_apart: Whether somebody says that they do not.
+        is_total: Whether the user says that the places of other sheets add up to it.
+        is_apart: Whether the user says that they do not.
     """
 
     name: str
@@ -39,13 +39,13 @@ class SheetPlace:
 
 @dataclass(frozen=True)
 class Share:
-    """A column that is a share of a column of counts among another.
+    """A column of shares of one column of counts in another.
 
     Attributes:
         line: The column of shares.
-        part: Whom it is the share of.
-        base: Among whom.
-        times: 100 of a percentage, 1,000 of a rate per thousand.
+        part: The column of the numerator.
+        base: The column of the denominator.
+        times: Factor of the share: 100 for a percentage, 1,000 for a rate per thousand.
     """
 
     line: int
@@ -59,26 +59,26 @@ class TableReading:
     """One table of a sheet.
 
     Attributes:
-        grid: The cells, with labels in each row that they are for.
+        grid: The cells, with labels repeated in each row to which they apply.
         headers: Column → its words, outermost first.
         names: The columns that name its rows.
         counts: Columns of counts.
-        statistics: Columns of percentages, means and the like that nothing is made of.
+        statistics: Columns of percentages, means and the like that are not used.
         left_out: Column → why it is not used.
         place: The column of places; None if its rows name none.
-        withheld: (rows × columns of the grid) Numbers that a flag takes back.
+        withheld: (rows × columns of the grid) Numbers that a flag withdraws.
         rows: The words that name each row, outermost first.
         are_kinds: Whether its rows are kinds of what is counted, of one place.
-        not_chosen: Column → the rows that are not read for what stands in it.
+        not_chosen: Column → the rows that are not read because of their text in it.
         shares: Columns that are shares of counts.
-        printed: Columns of statistics that are used, as somebody says.
-        left_rows: Rows that are not used, by their words: percentages, or as somebody says.
-        row_reasons: Words of such a row → why it is not used, as somebody says.
-        repeated: Row that prints another one again → that row.
-        codes: Negative numbers that stand for what is withheld.
-        left_as: The name by which somebody leaves it out; empty of one that is read.
-        number: Which of the tables of counts of its sheet it is, from 1.
-        sheet_place: The place of its sheet, where each sheet is about one.
+        printed: Columns of statistics that are used, as the user says.
+        left_rows: Words and number of rows that are not used: percentages, or as the user says.
+        row_reasons: Words of such a row → the user's reason not to use it.
+        repeated: Row that repeats another row → that other row.
+        codes: Negative numbers that stand for withheld counts.
+        left_as: The name under which the user leaves it out; empty if it is read.
+        number: Its number among the tables of counts of its sheet, from 1.
+        sheet_place: The place of its sheet, if each sheet has one place.
     """
 
     grid: Grid
@@ -105,7 +105,7 @@ class TableReading:
 
     @property
     def parents(self) -> list[int]:
-        """Return the columns that say what a place is part of, the largest first."""
+        """Return the columns of places that enclose a place, the largest first."""
         chain: list[int] = []
         at = self.place
         while at in self.names.parents and self.names.parents[at] not in chain:
@@ -120,7 +120,7 @@ class TableReading:
 
     @cached_property
     def place_paths(self) -> list[Path]:
-        """Return the words of the place of each row, with what it is part of before it."""
+        """Return the words of the place of each row, after those of the places that enclose it."""
         if not self.names.is_long:
             return list(self.rows)
         if self.place is None:

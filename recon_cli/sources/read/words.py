@@ -1,4 +1,4 @@
-"""The dictionary of words that order proposals, name things and ask; none decides anything."""
+"""The dictionary of words: they order proposals, name things and prompt questions, not decide."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Entry(BaseModel):
     """A word of the dictionary.
 
     Attributes:
-        word: In small letters.
+        word: The word, in lower case.
         source: Where an office prints it.
-        means: What a program needs to know of it, such as the number that it stands for.
+        means: Its value for a program, such as the number that it stands for.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -95,7 +95,7 @@ class Entry(BaseModel):
 _ENTRIES: Final = TypeAdapter(dict[Sense, tuple[Entry, ...]])
 #: Characters that are written without blanks between words: kana and Han.
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-#: Words that stand for a thing because they stand for a narrower one.
+#: Sense → narrower senses, whose words have it, too.
 _NARROWER: Final = {Sense.KIND: (Sense.AGE, Sense.SEX)}
 
 

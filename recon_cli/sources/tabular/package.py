@@ -1,8 +1,8 @@
 """The parts of a workbook, a zip of XML: checked before its reader allocates the cells.
 
-That reader allocates up to the last cell, takes the text before a comment, or a number before a
-reference such as ``&#51;``, for the whole value, and the last of two cells for both. So every cell
-must occur once, in order, with plain text in it.
+The reader of values allocates all cells up to the last one. It takes the text before a comment, or
+a number before a reference such as ``&#51;``, for the whole value; of two cells with one name it
+keeps the last. So every cell must occur once, in order, with plain text in it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from recon_cli.sources.tabular.package_parts import (
     too_large,
 )
 
-#: Names of parts, in small letters: readers differ in whether they tell large ones apart.
+#: Names of parts, in lower case, since not all readers distinguish upper case.
 _BOOK: Final = "xl/workbook.xml"
 #: How files of Excel before 2007 begin.
 _COMPOUND: Final = b"\xd0\xcf\x11\xe0"
@@ -57,8 +57,8 @@ class Looks:
     """Formatting of a workbook's cells, by the names of its sheets.
 
     Attributes:
-        hidden: Rows and columns, from 0, that a reader of the workbook does not see.
-        spans: Merged cells, where the reader of values does not tell them.
+        hidden: Rows and columns, from 0, that people who open the workbook do not see.
+        spans: Merged cells, where the library that reads values does not return them.
     """
 
     indents: Mapping[str, Indents] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def read_looks(data: bytes, label: str) -> Looks:
     returned.
 
     Raises:
-        SourceError: It is damaged, says a cell twice or in two ways, or is too large.
+        SourceError: It is damaged or too large, or a cell occurs twice or is ambiguous.
     """
     # A file of Excel before 2007 may end in a package of its own, which has its colours.
     if data.startswith(_COMPOUND) or not zipfile.is_zipfile(io.BytesIO(data)):

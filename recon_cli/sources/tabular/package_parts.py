@@ -12,8 +12,8 @@ from recon_cli.errors import SourceError
 from recon_cli.sources.tabular.sheet import MOST_COLUMNS
 from recon_cli.spreadsheet import column_letters
 
-#: Of a workbook, which is held in memory: cells up to the last row and column, bytes unpacked, and
-#: characters where each cell repeats the text that it shares with others.
+#: Limits of a workbook, which is held in memory: cells up to the last row and column, unpacked
+#: bytes, and characters if each cell repeats the text that it shares with others.
 MOST_CELLS: Final = 5_000_000
 MOST_UNPACKED: Final = 1 << 28
 MOST_CHARACTERS: Final = 1 << 28
@@ -22,11 +22,11 @@ _MOST_ROWS: Final = 1 << 20
 _MOST_INDENT: Final = 250
 _LETTERS: Final = re.compile(r"[A-Za-z]{1,3}")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}")
-#: A value with a reference in it, after the prefix of its name; and attributes of its cell.
+#: A value that contains a reference, with the prefix of its element's name; attributes of a cell.
 _REFERENCE: Final = re.compile(rb"<((?:[\w.-]+:)?)v(?:\s[^>]*)?>[^<]*&")
 _IS_TEXT: Final = re.compile(rb"""\st\s*=\s*["']str["']""")
 _NAMED: Final = re.compile(rb"""\sr\s*=\s*["']([A-Za-z0-9]{1,10})["']""")
-#: Element → the one that it may stand in, and those in which none may stand.
+#: Element → the element that it may stand in; and elements that may not contain any.
 _PARENTS: Final = {"row": "sheetData", "c": "row", "v": "c", "is": "c"}
 _PLAIN: Final = frozenset({"v", "t"})
 _TRUE: Final = frozenset({"1", "true"})
@@ -93,7 +93,7 @@ def refuse_references(data: bytes, where: str) -> None:
     """Refuse a sheet with a number that contains a reference to a character, or an entity.
 
     Raises:
-        SourceError: It has one.
+        SourceError: The sheet has such a number.
     """
     for found in _REFERENCE.finditer(data):
         start = data.rfind(b"<" + found[1] + b"c ", 0, found.start())

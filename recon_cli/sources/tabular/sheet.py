@@ -12,9 +12,9 @@ from recon_cli.errors import SourceError
 
 #: Column with the number of the row in its file, from 1.
 ROW: Final = "row"
-#: Rows that are looked at to tell what a sheet is.
+#: Rows by which a sheet is recognised.
 HEAD_ROWS: Final = 60
-#: As many columns as a spreadsheet can have; more are rows that were written as columns.
+#: Most columns that a spreadsheet can have; more are rows that were written as columns.
 MOST_COLUMNS: Final = 16_384
 
 #: First row and column, last row and column of a range of cells, from 0.

@@ -19,10 +19,10 @@ _CHUNK: Final = 1 << 24
 #: Message of Python's reader about a quote that is not closed, and ours.
 _NO_END: Final = "unexpected end of data"
 _OPEN_QUOTE: Final = "a quote is opened and not closed"
-#: A quote that is opened and not closed within as much is a mistake, not a long text.
+#: Bytes within which a quote must be closed; a longer text is a mistake.
 _LONGEST: Final = 1 << 27
 DELIMITERS: Final = ",\t;|"
-#: Characters that are looked at to tell the delimiter of a text that is read whole.
+#: Number of characters from which the delimiter of a whole text is guessed.
 _SAMPLE: Final = 1 << 18
 _MARK: Final = "\ufeff"
 _MARKS: Final = (
@@ -31,7 +31,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Code points that Windows has letters for and Latin-1 has not: dashes, quotes, the euro.
+#: Code points to which Windows assigns a character and Latin-1 none: dashes, quotes, the euro.
 _WINDOWS: Final = {
     code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode("cp1252", "ignore"))
 }
@@ -43,10 +43,10 @@ def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
     UTF-8 and UTF-16 are recognised by their bytes; anything else is Latin-1.
 
     Args:
-        delimiter: Default that of comma, tab, semicolon and bar which most lines have most of.
+        delimiter: Default the one of comma, tab, semicolon and bar that fits most lines.
 
     Raises:
-        SourceError: It is no such text, or a line has more fields than the sheet has columns.
+        SourceError: The document is no such text, or a line has more fields than the sheet columns.
     """
     start = document.start()
     encoding = _encoding(start)
@@ -93,7 +93,7 @@ def first_line(document: Document) -> str:
 
 
 def _encoding(start: bytes) -> str:
-    """Guess the encoding; ``utf-8`` stands for all that are read as bytes."""
+    """Guess the encoding; ``utf-8`` stands for all encodings that are read as bytes."""
     for mark, name in _MARKS:
         if start.startswith(mark):
             return name
@@ -117,7 +117,7 @@ def _decoded_start(start: bytes, encoding: str) -> str:
 def _delimiter(sample: str) -> str:
     """Guess the delimiter that gives many of the first lines the same, large number of fields.
 
-    Lines that it does not part are titles and notes.
+    Lines without the delimiter are titles and notes.
     """
 
     def score(delimiter: str) -> tuple[int, int]:
@@ -192,7 +192,7 @@ def _chunks(file: IO[bytes], encoding: str, label: str) -> Iterator[bytes]:
 
 
 def _western(data: bytes) -> str:
-    r"""Decode bytes as spreadsheets of Western Europe write them; what they leave open as Latin-1.
+    r"""Decode bytes as Windows-1252; bytes without a character there as Latin-1.
 
     Example:
         >>> _western(b"0\x9617, Gr\xf6\xdfe")

@@ -23,8 +23,8 @@ class Workbook:
 
     Attributes:
         sheets: Name → its cells as text, for the sheets with cells; an indent is two blanks.
-        hidden: Names of the sheets that a reader of the workbook does not see.
-        hidden_lines: Name → its rows and columns, from 0, that a reader does not see.
+        hidden: Names of the sheets that people who open the workbook do not see.
+        hidden_lines: Name → rows and columns of the sheet, from 0, that people do not see.
     """
 
     sheets: Mapping[str, list[list[str]]]
@@ -47,7 +47,7 @@ def documents_of_sheets(document: Document, names: Sequence[str]) -> tuple[Docum
     """Return one document for each sheet of a workbook with several; else the document itself.
 
     Args:
-        names: The sheets, as far as it has them; all that are not hidden if empty.
+        names: Sheets to open, as far as the workbook has them; if empty, all that are not hidden.
 
     Raises:
         ConfigError: Workbooks cannot be read here.
@@ -78,7 +78,7 @@ def unread_sheets(document: Document, names: Sequence[str]) -> dict[str, list[li
 
 
 def hidden_sheets(document: Document) -> tuple[str, ...]:
-    """Return the sheets with cells that a reader of the workbook cannot see."""
+    """Return the sheets with cells that people who open the workbook cannot see."""
     if not document.is_workbook:
         return ()
     book = open_workbook(document)
@@ -86,9 +86,9 @@ def hidden_sheets(document: Document) -> tuple[str, ...]:
 
 
 def hidden_lines(document: Document) -> tuple[str, ...]:
-    """Return the rows and columns with cells of a sheet that a reader of it cannot see.
+    """Return the rows and columns with cells that people who open a sheet cannot see.
 
-    They are called as spreadsheets call them: ``column M``.
+    They are named as in spreadsheets: ``column M``.
     """
     if not document.is_workbook:
         return ()
@@ -178,7 +178,7 @@ def _merges(
     """Return ranges of merged cells, within the sheet.
 
     Raises:
-        SourceError: A cell is in two.
+        SourceError: Ranges overlap.
     """
     height, width = len(rows), len(rows[0])
     found = tuple(
@@ -193,7 +193,7 @@ def _merges(
 
 
 def _text(value: object, indent: int) -> str:
-    """Format a number as short as possible, a date as one; text with its indent."""
+    """Format a whole number without decimals, a date in ISO form, and text with its indent."""
     match value:
         case bool():
             return str(value).upper()
