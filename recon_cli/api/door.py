@@ -31,7 +31,7 @@ def accept_pandas(names: dict[str, Any]) -> None:
 
 
 def as_polars(value: Any) -> Any:
-    """Convert a frame of pandas, or each in a list or mapping; return anything else as it is.
+    """Convert a frame of pandas, or all frames in a list or mapping; return anything else as it is.
 
     A missing value becomes null, and whole numbers stay whole beside missing ones, which pandas
     turns into floats.

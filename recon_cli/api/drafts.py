@@ -22,7 +22,7 @@ class Draft:
 
     Attributes:
         path: The config, for `run_config`.
-        summary: How the files are read, and what could not be told.
+        summary: How the files are read, and what could not be found out.
     """
 
     path: Path
@@ -42,8 +42,8 @@ def draft(*paths: Path | str, to: Path | str, **answers: Answer) -> Draft:
             ``total=["All"]``, ``yes=True``.
 
     Raises:
-        ConfigError: An option is unknown, a file is there already, or something is left open; the
-            message says what, and which option answers it.
+        ConfigError: An option is unknown, a file exists already, or a question is left open; the
+            message names the question and the option that answers it.
         ReconError: A file cannot be read.
 
     >>> import tempfile

@@ -30,7 +30,7 @@ from recon_cli.deprecation import Former
 from recon_cli.errors import ConfigError
 from recon_cli.schema.validation import describe
 
-#: Where a key says so; a function has no run.
+#: Words of a key's meaning that become ``0``, since a function has no run.
 _RUNS_SEED: Final = "the run's seed"
 Options = ParamSpec("Options")
 SectionOf = TypeVar("SectionOf", bound=Section)
@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 
 
 class OfTables(ConfigModel):
-    """The tables of a reconstruction, which a work folder knows and a function must be told.
+    """The tables of a reconstruction, which a work folder records and a function takes as argument.
 
     Attributes:
         tables: Tables that the records were made from, as in `reconstruct`.
@@ -72,11 +72,11 @@ class Keywords(Generic[Options, SectionOf]):
     def __init__(
         self, section: Callable[Options, SectionOf], former: Mapping[str, Former] | None = None
     ) -> None:
-        """Prepare.
+        """Make a decorator for functions that take ``section``.
 
         Args:
             section: The section.
-            former: Keywords of earlier versions, which still work; each names the present one.
+            former: Keywords of earlier versions, which still work, with the present ones.
         """
         self.section = section
         self.former: Final = former or {}

@@ -53,7 +53,7 @@ class Linkage(ShownBySize):
         spec: The sources and attackers that were linked.
         links: One row per link: ``attacker, source``, the id, the geoid, the linking and gained
             columns, ``pass`` (``exact`` or ``binned``) and ``confirmed``.
-        counted: Partition → what its links add up to; `score_links` makes rates of it.
+        counted: Partition → sums over its links, of which `score_links` makes rates.
     """
 
     spec: LinkageSpecification
@@ -80,15 +80,15 @@ def link(
 
     Args:
         truth: The confidential records, with ``id``; results call it ``CEF``.
-        records: Other sources by name: reconstructions, and what was tabulated as ``HDF``.
+        records: Other sources by name: reconstructions, and as ``HDF`` the tabulated records.
         attackers: Attacker files by name; None stands for the truth's own linking columns.
-            Default ``CEF_atkr`` of that kind.
+            Default ``CEF_atkr``, with the truth's own linking columns.
         published: Published counts, for guessers that use ``tables``.
         guessers: Default ``MDG`` (modal) and ``PRG`` (proportional), of the HDF, else of
             ``published``, else of the truth.
         tables: Tables that guessers may use; default those of the finest level.
         keys: Columns to link on and to gain; default the schema's.
-        passes: In place of the two by ``keys``, see `Pass.of`; tallies are then by pass.
+        passes: Passes in place of the two by ``keys``, see `Pass.of`; tallies are then by pass.
         id: Column with a person's identifier.
         data_defined: Column of the truth that is false for people whom nobody can be linked to.
         seed: Breaks ties and draws guesses.
@@ -145,7 +145,7 @@ def link(
 
 
 class _Score(Score):
-    """The section ``score``, with proofs that a work folder has.
+    """The section ``score``, with the proofs that a work folder would have.
 
     Attributes:
         zero: Geoids of the geounits that are proven to have zero solution variability.
@@ -167,7 +167,7 @@ def score_links(linkage: Linkage, options: _Score) -> pl.DataFrame:
         See `recon_cli.capabilities.score.tables.make_rates`.
 
     Raises:
-        ConfigError: Sizes do not rise from 1, or there is no such study or alternative.
+        ConfigError: Sizes do not increase from 1, or there is no such study or alternative.
 
     >>> import polars as pl
     >>> import recon_cli as recon
@@ -221,8 +221,8 @@ def agreement(
 
     Returns:
         The geoid, ``records`` (of ``right``), ``exact`` (equal on the exact keys and gains),
-        ``near`` (the same with a number, such as the age, off by one; null without such a key) and
-        ``agree`` (on the exact keys, or on the binned keys and gains).
+        ``near`` (equal except for a number, such as the age, that is off by one; null without such
+        a key) and ``agree`` (on the exact keys, or on the binned keys and gains).
 
     Raises:
         ConfigError: The release does not say what an attacker links on.
@@ -253,14 +253,13 @@ def baselines(
     """Count the people of each geounit about whom a guesser without links is right, on average.
 
     Args:
-        records: Records from which the guesser knows the geounits' values, and about which it
-            guesses.
-        keys: Whose gained columns are guessed; default the schema's.
+        records: Records to guess, from which the guesser also knows the geounits' values.
+        keys: Keys whose gained columns are guessed; default the schema's.
 
     Returns:
-        The geoid, ``people``, and of them those that are guessed right by ``modal`` (what is
-        most frequent), ``proportional`` (a draw), and by both when everybody is guessed from the
-        others alone: ``modal_without``, ``proportional_without``.
+        The geoid, ``people``, and how many of these are guessed right by ``modal`` (the most
+        frequent value), by ``proportional`` (a random value), and by both if each person is
+        guessed from the other people alone: ``modal_without``, ``proportional_without``.
 
     Raises:
         ConfigError: The release does not say what an attacker gains.

@@ -55,12 +55,12 @@ def publish(
         counts: ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
         absent: Meaning of a cell without a row: ``zero`` or ``unpublished``; for all tables, or
             by table.
-        geounits: The geoids of all geounits; without them, a geounit of which no cell is
-            published is not known.
-        protection: Law of each count; without it all are exact.
+        geounits: The geoids of all geounits; without these, a geounit without a published cell is
+            not known.
+        protection: Law of each count; default all counts are exact.
 
     Raises:
-        SourceError: A row is no published count of the release; names it.
+        SourceError: A row, which is named, is no published count of the release.
 
     >>> import recon_cli as recon
     >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
@@ -86,16 +86,16 @@ def read_published(
 
     Args:
         paths: Files that are together one publication.
-        source: Their format, as in ``ingest.source``.
+        source: Format of the files, as in ``ingest.source``.
         mapping: Facts that the files do not state, as in ``ingest.mapping``.
         absent: Meaning of a cell without a count: ``zero``, the default of tidy files, or
             ``unpublished``, that of all others; for all tables, or by table.
         geounits: A file with a column ``geoid``: the list of all geounits.
-        protection: Law of each count; without it all are exact.
+        protection: Law of each count; default all counts are exact.
 
     Raises:
         ConfigError: There is no such format, or the mapping does not fit the release.
-        SourceError: A file is not what it should be; names it and the place in it.
+        SourceError: A file is malformed; the message names the file and the place in it.
 
     >>> import recon_cli as recon
     >>> import tempfile
@@ -159,8 +159,8 @@ def verify(
         records: One row per person.
 
     Returns:
-        ``ok``, ``cells_compared``, of them ``cells_within`` (other than the published number, and
-        within what its law allows) and ``cells_unbounded`` (the law allows any count), and
+        ``ok``, ``cells_compared``, of these ``cells_within`` (not the published number, but within
+        the range of its law) and ``cells_unbounded`` (the law allows any count), and
         ``mismatches``, one row per cell that differs.
 
     Raises:
@@ -189,14 +189,14 @@ class _Solvar(OfTables, Solvar):
 def measure_variability(
     release: Release, published: Publication, microdata: pl.DataFrame, options: _Solvar
 ) -> Variability:
-    """Measure how far other solutions can be from a reconstruction, and which records all share.
+    """Measure how much other solutions can differ from a reconstruction, and find common records.
 
     Args:
         published: Published counts, from `publish` or `read_published`.
         microdata: Records from `reconstruct`, made from the same tables.
 
     Returns:
-        ``units``, ``intervals`` and ``regions``; `flag_certain` makes flags of records of them.
+        ``units``, ``intervals`` and ``regions``, from which `flag_certain` flags records.
 
     Raises:
         ConfigError: A table is unknown or not published, or the tables tell no column apart.
@@ -278,14 +278,14 @@ def audit_counts(release: Release, published: Publication, options: Audit) -> pl
         published: Protected counts.
 
     Returns:
-        A row per cell that is published as an interval, asked for, or left out of a table that is
-        published of its geounit: ``geoid, level, table, cell``; ``low`` and
-        ``high``, what its own statement proves (null: open); ``least`` and ``greatest``, what all
-        solutions allow (null: no bound), and ``width``, how far apart these are; ``is_exact``,
-        solutions reach both; ``suppression``: ``primary``, ``complementary`` or ``unknown`` of
-        a flagged count; ``required``, the safety range; ``status``: ``recovered``, one count is
-        left; ``narrowed``, the counts left are closer together than required; ``safe``, two
-        solutions are known that are not; else ``undecided``.
+        A row per cell that is published as an interval, asked for, or omitted from a table that is
+        published for its geounit: ``geoid, level, table, cell``; ``low`` and ``high``, the range by
+        its own statement (null: open); ``least`` and ``greatest``, the range over all solutions
+        (null: no bound), and ``width``, their distance; ``is_exact``, whether solutions reach both;
+        ``suppression``: ``primary``, ``complementary`` or ``unknown`` for a flagged count;
+        ``required``, the safety range; ``status``: ``recovered`` if one count is possible,
+        ``narrowed`` if the possible counts are closer together than required, ``safe`` if two known
+        solutions are as far apart as required, else ``undecided``.
 
     Raises:
         ConfigError: A table is unknown or not published.
@@ -324,13 +324,14 @@ def find_witnesses(
 
     Args:
         published: Protected counts.
-        cells: ``geoid, table, cell``: such as a row of `audit_counts` each.
+        cells: ``geoid, table, cell``, such as rows of `audit_counts`.
         tables: Tables whose counts the records must have.
         seed: Decides among solutions.
         safety: Least difference between the counts.
 
     Returns:
-        Records as of `reconstruct`. A count that differs in none may be recovered, or not.
+        Sets of records like those of `reconstruct`. A count that is the same in all sets may or
+        may not be recovered.
 
     Raises:
         ConfigError: A table is unknown or not published.
@@ -363,7 +364,7 @@ def find_witnesses(
 
 
 def split(release: Release, published: Publication) -> list[Publication]:
-    """Split a publication into its partitions, as the commands work on them; at least one."""
+    """Split a publication into its partitions, at least one, as the commands do."""
     prefix = release.geography.partition_level.enclosing(published.geounits["geoid"])
     return [inside(release, published, name) for name in prefix.unique().sort()]
 

@@ -1,4 +1,4 @@
-"""Stages as functions: what commands do in a work folder, with sections of a config as options."""
+"""Stages as functions: the work of commands in a work folder, with config sections as options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from recon_cli.store.folder import manifests_in
 
 #: Keys that name the records a stage works on.
 _RECORDS: Final = ("records", "truth")
-#: Where they are while the stages run; `recon purge` removes what a killed process left.
+#: File of given records while the stages run; `recon purge` removes that of a killed process.
 _GIVEN: Final = f"{UNFINISHED}records.parquet"
 
 
@@ -40,9 +40,9 @@ class WorkFolder:
     """The work folder of a run.
 
     Attributes:
-        path: Where it is.
+        path: Path of the folder.
         release: The schema of the run.
-        sections: Those that it was run with.
+        sections: Sections of the run.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class WorkFolder:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """List what stages published in the work folder, as docs/files.md describes."""
+        """List the folders that stages published in the work folder; see docs/files.md."""
         found, _ = manifests_in(self.path)
         return tuple(folder.name for folder in found)
 
@@ -66,8 +66,9 @@ class WorkFolder:
                 ``errors`` in ``comparison``.
 
         Raises:
-            ConfigError: No stage publishes such a folder, or it has no rows without ``file``.
-            StageError: It is missing or damaged.
+            ConfigError: No stage publishes such a folder, or the folder has no rows without
+                ``file``.
+            StageError: The folder is missing or damaged.
         """
         stage = next((each for each in STAGES if folder in each.folders), None)
         if stage is None:
@@ -84,7 +85,7 @@ class WorkFolder:
         """Return the page of the report, or of the comparison.
 
         Raises:
-            StageError: There is neither.
+            StageError: There is neither page.
         """
         pages = (self.path / "comparison" / "comparison.html", self.path / "report" / "report.html")
         found = next((page for page in pages if page.is_file()), None)
@@ -108,7 +109,7 @@ class Chart:
     """A picture of a report; a notebook shows it.
 
     Attributes:
-        name: As in the names of files.
+        name: Name as in file names.
         svg: The picture.
     """
 
@@ -129,8 +130,8 @@ class ProtectedData:
     Attributes:
         published: Counts with their law; None for a protection of records.
         records: Records; None for a protection of counts.
-        accuracy: Errors of the counts by level, table and size; None for records. Not to be
-            published, nor is anything else that the truth is in.
+        accuracy: Errors of the counts by level, table and size; None for records. They reveal the
+            truth, so do not publish them.
     """
 
     published: Publication | None
@@ -153,21 +154,21 @@ def run(
     workers: int = 1,
     force: bool = False,
 ) -> WorkFolder:
-    """Run stages in a work folder, as `recon run` does; what is up to date is not run again.
+    """Run stages in a work folder, as `recon run` does; stages that are up to date are skipped.
 
     Args:
         release: A schema, the name of a packaged one, or the path of one.
         folder: The work folder.
         sections: Options of the stages to run, in any order: `recon_cli.options`.
-        records: Records for those that protect or tabulate some and name no file.
+        records: Records for stages that protect or tabulate records and name no file.
         seed: Seed of every stage that has none of its own.
-        workers: Processes. With more than one, the caller is a module that runs the call below
+        workers: Number of processes. With more than one, make the call in a module, below
             ``if __name__ == "__main__"``.
-        force: Run again what is up to date.
+        force: Whether to run stages again that are up to date.
 
     Raises:
         ConfigError: A section does not fit the release.
-        ReconError: What a stage raises.
+        ReconError: A stage fails.
 
     >>> import tempfile
     >>> import recon_cli as recon
@@ -201,14 +202,14 @@ def run_config(
 
     Args:
         path: The config.
-        settings: As of ``--set``: ``reconstruct.seed=7``.
+        settings: Settings as for ``--set``: ``reconstruct.seed=7``.
         work: A work folder in place of the config's.
         only: Names of the stages to run; default all that the config has a section for.
-        force: Run again what is up to date.
+        force: Whether to run stages again that are up to date.
 
     Raises:
-        ConfigError: Something in the config is wrong; names file, line and key.
-        ReconError: What a stage raises.
+        ConfigError: Something in the config is wrong; the message names file, line and key.
+        ReconError: A stage fails.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -235,20 +236,20 @@ def protect(
     folder: Path | str | None = None,
     seed: int = 0,
 ) -> ProtectedData:
-    """Protect records, or the counts of them, as `recon protect` does.
+    """Protect records, or their counts, as `recon protect` does.
 
     Args:
         records: The confidential records.
         method: A protection with its options, such as ``recon.options.Round(base=5)`` or
             ``recon.options.Noise(strategy="pl94_2020", units="exact")``. Its chance is secret,
             unless it has a ``study_seed``.
-        folder: A work folder that keeps the result and the keys that later tables need; without
-            one nothing is kept.
-        seed: Seed of what is not secret, such as the solvers' choices.
+        folder: A work folder for the result and for the keys that later tables need; without it
+            nothing is kept.
+        seed: Seed of choices that need not be secret, such as the solvers'.
 
     Raises:
-        ConfigError: It is no protection, or does not fit the release.
-        ReconError: What the protection raises.
+        ConfigError: ``method`` is no protection, or does not fit the release.
+        ReconError: The protection fails.
 
     >>> import recon_cli as recon
     >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
@@ -296,14 +297,15 @@ def compare(
         options: ``recon.options.Compare(protections=…)``, with protections as in a config.
         folder: The work folder; each protection has its own in ``compare/``.
         seed: Seed of the attacks.
-        workers: As of `run`.
+        workers: Number of processes, see `run`.
 
     Returns:
-        The work folder, with a ``page``; ``frame("comparison", "comparison")`` has a row for each.
+        The work folder, with a ``page``; ``frame("comparison", "comparison")`` has a row for each
+        protection.
 
     Raises:
         ConfigError: A protection does not fit the release.
-        ReconError: What a stage raises.
+        ReconError: A stage fails.
 
     >>> import tempfile
     >>> import recon_cli as recon
@@ -318,7 +320,7 @@ def compare(
 
 
 def report(work: WorkFolder, options: Report | None = None) -> WorkFolder:
-    """Write the report of what a work folder has, as `recon report` does.
+    """Write the report of a work folder's results, as `recon report` does.
 
     Args:
         work: From `run`.
@@ -347,7 +349,7 @@ def report(work: WorkFolder, options: Report | None = None) -> WorkFolder:
 
 
 def _name_of(section: Section) -> str:
-    """Return the name of a section: that of the folder of its capability."""
+    """Return the name of a section: the name of its capability's folder."""
     return type(section).__module__.split(".")[-2]
 
 
@@ -368,7 +370,7 @@ def _given(work: Path, records: pl.DataFrame | None) -> Iterator[Path | None]:
 
 @contextmanager
 def _kept(folder: Path | str | None) -> Iterator[Path]:
-    """Open a folder, or one that is removed after use."""
+    """Yield the folder; without one, a temporary folder that is removed after use."""
     if folder is not None:
         yield Path(folder)
         return

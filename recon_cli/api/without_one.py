@@ -34,7 +34,7 @@ def leave_one_out(
         A row for each unit and record; the columns are those of ``leave_one_out/``.
 
     Raises:
-        ConfigError: A table is unknown or not published, or tells nothing of the gains.
+        ConfigError: A table is unknown or not published, or tells nothing about the gains.
         SourceError: The counts are not exact, or not those of the records.
         SolverError: The solver could not decide, or two engines disagree.
 
@@ -55,18 +55,20 @@ def leave_one_out(
 def leave_one_out_protected(
     release: Release, records: pl.DataFrame, publish: Publish, options: _LeaveOneOut
 ) -> pl.DataFrame:
-    """Compare the same for protected counts, published anew without each person and attacked.
+    """Compare what protected counts tell about each person with and without that person's record.
+
+    The counts are published anew, and attacked, without each person.
 
     Args:
         records: The confidential records.
-        publish: Publishes the counts of a partition's records. Where chance plays a part it
-            should be the same in each call.
+        publish: Publishes the counts of a partition's records. Random draws should be the same in
+            each call.
 
     Returns:
-        As `leave_one_out`.
+        Rows like those of `leave_one_out`.
 
     Raises:
-        ConfigError: A table is unknown or not published, or tells nothing of the gains.
+        ConfigError: A table is unknown or not published, or tells nothing about the gains.
         SolverError: The solver could not decide, or two engines disagree.
 
     >>> import recon_cli as recon

@@ -1,25 +1,25 @@
 """Capabilities: a folder for each thing that a person gets by typing a command.
 
-A folder holds all of it, by one convention, and each file only where there is something to say:
+A folder has the following files, as far as the capability needs them:
 
 ``__init__.py``
     Declares its `recon_cli.stage.Stage`, or its `recon_cli.protections.ProtectionMethod`; light.
 ``options.py``
-    Its section of the config, whose module's docstring is the help of the command.
+    Its section of the config; the module's docstring is the help of the command.
 ``stage.py``
     Opens its inputs, states its recipe, and publishes: ``open_stage(run)``.
 ``question.py``
-    What it asks of every piece: its one `recon_cli.ask.question.Question`.
+    Its one `recon_cli.ask.question.Question`, which is asked of every piece.
 ``command.py``
-    Its command, where the one that follows from the declaration is not enough.
+    Its command, if the command that follows from the declaration is not enough.
 ``summary.py``
-    What its finished stage tells, line by line: ``summary(run, outcome)``.
+    The summary lines of its finished stage: ``summary(run, outcome)``.
 ``section.py``
     Its section of the report.
 
-The kernel imports none of them; one imports others only where it needs what they compute. A new
-one is a folder and a word here: config, command, help, ``recon run``, ``recon status`` and ``make``
-follow. Tests then ask for a row in README.md and in docs, and for a run of it in
+The kernel imports no capability; a capability imports another only if it needs its results. A new
+capability is a folder and a word here: config, command, help, ``recon run``, ``recon status`` and
+``make`` follow. Tests then ask for a row in README.md and in docs, and for a run of it in
 ``tests/support/all_stages.py``; `recon_cli.api.options` shows its section to type checkers.
 """
 

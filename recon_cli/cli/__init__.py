@@ -55,7 +55,7 @@ def private_umask() -> Iterator[None]:
 
 @contextmanager
 def warn_in_one_line(tell: Callable[[str], None]) -> Iterator[None]:
-    """Pass each former spelling that is met in the block to ``tell``, once."""
+    """Pass the warning about each former spelling used in the block to ``tell``, once."""
     shown = warnings.showwarning
     met: set[str] = set()
 
@@ -72,7 +72,7 @@ def warn_in_one_line(tell: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-#: Command of no capability → what it does, as its own help begins.
+#: Command without a capability → the first sentence of its help.
 _PURPOSES: Mapping[str, str] = {
     "recon plan": "Judge tables before any attack: their information, the cost of noise, the "
     "remaining risk.",
@@ -124,7 +124,7 @@ class Commands(click.Group):
 
         Args:
             path: The words that a user types, such as ``recon plan``.
-            package: The package with its modules; without one, all its commands are of stages.
+            package: The package with the group's modules; without one, all commands are of stages.
         """
         super().__init__(*args, **settings)
         self.path = path
@@ -178,7 +178,7 @@ class Commands(click.Group):
         """Return the command that the first word names.
 
         Raises:
-            UsageError: There is none; with what may have been meant, in whatever group it is.
+            UsageError: There is no such command; the message suggests a similar one of any group.
         """
         try:
             return super().resolve_command(ctx, args)
@@ -211,11 +211,11 @@ class Recon(Commands):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names, also by a former name."""
+        """Return the command that the first word names, possibly by a former name."""
         return super().resolve_command(ctx, _as_now(args))
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Group command names by purpose, in this order; those of no heading ask something."""
+        """Group command names by `HEADINGS`; names under no heading come under "Ask"."""
         known = {name for listed in HEADINGS.values() for name in listed}
         found = {title: [n for n in listed if n in names] for title, listed in HEADINGS.items()}
         found["Ask"] += [name for name in names if name not in known]
@@ -225,11 +225,11 @@ class Recon(Commands):
         """Run the whole process, as click does."""
         collect_seldom()
         fill_streams()
-        # Ours are no plugins' models: to look for some is to read of every installed package.
+        # Our models need no plugins, and a search for them reads about every installed package.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-        # Threads of numpy's linear algebra wait for each other: arrays are small.
+        # Arrays are small, so that threads of numpy's linear algebra would wait for each other.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # polars ends the process where memory runs out: in one line, without its own frames.
+        # polars ends the process if memory runs out: let it print one line without a traceback.
         os.environ["RUST_BACKTRACE"] = "0"
         try:
             return super().main(*args, **settings)
@@ -334,7 +334,7 @@ def _typed(group: click.Command, path: str = "") -> Iterator[str]:
 
 
 def _as_now(words: list[str]) -> list[str]:
-    """Return the words of a command line as they are now, and warn if they were others."""
+    """Replace former words of a command line by the present ones, with a warning."""
     for former in FORMER_COMMANDS:
         before = former.spelling.split()[1:]
         if words[: len(before)] == before:

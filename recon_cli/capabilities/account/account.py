@@ -21,19 +21,19 @@ from recon_cli.capabilities.measurements.strategy import Measurement, Strategy, 
 from recon_cli.schema import Feature
 from recon_cli.statement.noise import Gaussian
 
-#: α − 1 that are tried for the best order of a Rényi divergence; each gives a true bound.
+#: Values of α − 1 among which the best order α of a Rényi divergence is chosen; each is valid.
 _ORDERS: Final = np.geomspace(1e-3, 1e6, 20_001)
 #: The grid that privacy losses are rounded up to.
 _STEP: Final = 1e-4
-#: Probability that may lie beyond the noise that is looked at; it is added to δ.
+#: Probability of the tails of the noise that are left out; it is added to δ.
 _TAIL: Final = 1e-18
-#: Largest error of sums of products of doubles, in probability; added to δ, too.
+#: Largest rounding error of a probability computed in doubles; it is added to δ, too.
 _WRONG: Final = 1e-13
 #: Relative difference allowed between a budget and one over its rounded variance.
 _ROUNDED: Final = Fraction(1, 10**6)
-#: ρ beyond which the posterior is bounded by it alone: off certainty by less than 1e-14.
+#: Beyond this ρ only ρ bounds the posterior, which differs from 1 by less than 1e-14.
 _CERTAIN: Final = 32
-#: Standard deviations of a sum of Gaussian losses that are looked at, either way.
+#: Half-width, in standard deviations, of the computed range of a sum of Gaussian losses.
 _FAR: Final = 14
 
 
@@ -42,14 +42,13 @@ class Spend:
     """The privacy loss of one person by a query of a level.
 
     Attributes:
-        level: Where it was measured; empty where records answered for themselves.
-        query: Its name, or the feature.
-        budget: ρ of a Gaussian mechanism, ε of a pure one, of one record whose values change; None
-            where nothing bounds it.
+        level: Level of the measured geounits; empty for randomised response.
+        query: Name of the query, or of the randomised feature.
+        budget: For a change of one record, ρ of a Gaussian mechanism or ε of a pure one; None if
+            the loss is unbounded.
         is_pure: Whether the budget is ε.
-        variance: Variance of the discrete Gaussian noise of each cell of a histogram, of which a
-            change
-            moves two by one; else None.
+        variance: Variance of the discrete Gaussian noise of each cell of a histogram, two of
+            whose cells a change moves by one; else None.
 
     Raises:
         ValueError: The variance is not that of the budget.
@@ -94,8 +93,8 @@ def spends_of(
 ) -> list[Spend]:
     """Return the privacy loss of a strategy at some levels, for one record whose values change.
 
-    A strategy's own budget is for its neighbours; if those are data sets that differ in one record,
-    a change counts for as much more as it moves counts further.
+    A strategy's own budget is for its neighbours. If these have one record more or less, the budget
+    is multiplied by how much further a changed record moves the counts.
     """
     return [
         _spend_of(level, each, strategy, features)
@@ -126,8 +125,8 @@ class Total:
     """The total of several privacy losses.
 
     Attributes:
-        rho: None where nothing bounds it.
-        pure: ε, where all of it is pure.
+        rho: ρ; None if the loss is unbounded.
+        pure: ε, if all losses are pure; else None.
     """
 
     rho: Fraction | None
@@ -201,7 +200,7 @@ def expected_posterior(spends: Sequence[Spend]) -> float | None:
     bounds it (Bretagnolle & Huber 1979).
 
     Returns:
-        A probability from 0.5; None where nothing bounds what is spent.
+        A probability from 0.5; None if the privacy loss is unbounded.
     """
     rho = Total.of(spends).rho
     if rho is None:
@@ -235,12 +234,12 @@ class _Loss:
     """The distribution of a privacy loss on the grid.
 
     Attributes:
-        steps: Steps of the grid, rounded up.
-        low: No sum of many goes further below (or above) its least (greatest) steps than these ...
-        high: ... but with a probability far below any δ; Gaussian ones are looked at together.
-        mean: Mean of the steps; 0 for pure ones.
-        variance: A proxy of the steps; 0 of pure ones.
-        beyond: Probability of what is not looked at.
+        steps: Possible losses in steps of the grid, rounded up.
+        low: Least steps of a pure loss; 0 for a Gaussian one, whose sums have a common range.
+        high: Greatest steps of a pure loss; 0 for a Gaussian one.
+        mean: Mean of the steps of a Gaussian loss; 0 for a pure one.
+        variance: Variance proxy of the steps of a Gaussian loss; 0 for a pure one.
+        beyond: Probability of the losses that are left out.
     """
 
     steps: npt.NDArray[np.int64]
@@ -277,8 +276,8 @@ class _Composed:
     """The distribution of a sum of losses, rounded up.
 
     Attributes:
-        losses: Rising.
-        beyond: Probability of what is not looked at, and of what sums may be wrong by.
+        losses: Sorted.
+        beyond: Probability of the losses that are left out, plus the largest error of the sums.
     """
 
     losses: FloatArray
@@ -324,16 +323,16 @@ def _least_epsilon(found: _Composed, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Product:
-    """A product that was drawn, or may have been.
+    """A product whose noise was drawn, or may have been.
 
     Attributes:
-        id: Tells it from others; the same after a kill.
+        id: Unique name, which a killed run keeps when it is resumed.
         stage: Command that made it.
         work: Name of its work folder.
         made_of: The folder or file of the records.
-        invariants: Counts that it publishes exactly.
-        notes: Limits of its guarantee.
-        records: A digest of the records; empty in lines of before there was one.
+        invariants: Counts that the product publishes exactly.
+        notes: Limits of the product's guarantee.
+        records: A digest of the records; empty in lines of earlier versions.
     """
 
     id: str
@@ -351,8 +350,8 @@ class Limit:
     """The limit of the total privacy loss.
 
     Attributes:
-        rho: None for no limit on it.
-        epsilon: ε at ``delta``; None for no limit on it.
+        rho: Limit of ρ; None for no limit.
+        epsilon: Limit of ε at ``delta``; None for no limit.
     """
 
     rho: Fraction | None

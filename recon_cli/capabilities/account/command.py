@@ -20,7 +20,7 @@ from recon_cli.plurals import plural
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
-#: Remark on a limit, if the loss of some product is unbounded.
+#: Remark on a limit if the loss of some product is unbounded.
 _BEYOND: Final = "and nothing keeps within it what has no ε"
 
 

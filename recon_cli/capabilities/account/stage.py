@@ -1,4 +1,4 @@
-"""The account of products about the same people: each privacy loss, before it is drawn.
+"""The account of products about the same people: each privacy loss, before noise is drawn.
 
 The account is a file with a line of JSON for each product. Lines are only appended, under a lock on
 the file, and never changed or removed.
@@ -49,7 +49,7 @@ class Spending(Protocol):
 
     @property
     def protected_before(self) -> Sequence[str]:
-        """Return the protections that its records or counts had before."""
+        """Return the earlier protections of its records or counts."""
 
     @property
     def spends(self) -> Sequence[Spend]:
@@ -65,7 +65,7 @@ class KeptAccount:
     """An account in a file.
 
     Attributes:
-        of: The name for these people.
+        of: Name of the people whom the products are about.
     """
 
     path: Path
@@ -81,10 +81,10 @@ class KeptAccount:
         return [product for name, product in _read_lines(self.path) if name == self.of]
 
     def reserve(self, protection: Spending, id_: str) -> None:
-        """Record the privacy loss of a protection; once for each ``id_``.
+        """Record the privacy loss of a protection, once for each ``id_``.
 
         Raises:
-            BudgetError: It would go beyond the limit.
+            BudgetError: The total would exceed the limit.
             ConfigError: The records are in the account under another name.
             StageError: The file cannot be read or written, or lacks what the work folder has spent.
         """
@@ -133,7 +133,7 @@ def other_accounts(kept: KeptAccount, work: Path) -> list[Path]:
 
 
 def uncounted(work: Path, products: Sequence[Product]) -> list[tuple[str, str]]:
-    """List stage and folder of publications in a work folder that are not among some products.
+    """List stage and folder of the publications in a work folder that are not among ``products``.
 
     Runs for study are not publications.
 
@@ -174,11 +174,11 @@ def _read_lines(path: Path) -> list[tuple[str, Product]]:
 
 
 def _reserve(kept: KeptAccount, product: Product, work: Path) -> None:
-    """Record the privacy loss of a product, before anything of it is drawn; once for each.
+    """Record the privacy loss of a product once, before its noise is drawn.
 
     Raises:
-        BudgetError: It would go beyond the limit; nothing is written.
-        ConfigError: The records are there under another name.
+        BudgetError: The total would exceed the limit; nothing is written.
+        ConfigError: The records are in the account under another name.
         StageError: The file cannot be read or written, lacks what the work folder has spent, or
             another process holds it.
     """

@@ -18,7 +18,7 @@ from recon_cli.capabilities.synth.geography import class_of
 from recon_cli.capabilities.synth.parameters import Nation
 from recon_cli.schema import Feature, Recode, bits
 
-#: Keys from here up belong to nobody in the nation.
+#: Keys from this one up belong to nobody in the nation.
 STRANGERS = 1_000_000_000
 STRANGERS_OF_COUNTY = 10_000_000
 _WHITE = 1
@@ -89,9 +89,9 @@ def commercial_file(
 
     Args:
         persons: The county's persons, as `capabilities.synth.county.generate_county` makes them.
-        places: The county's blocks, from the same.
+        places: The county's blocks, also from `generate_county`.
         agebin: The number of the bin of each age, see `bins_of`.
-        county: Its code as a number; keeps strangers of counties apart.
+        county: The county's code as a number; gives strangers of different counties different keys.
 
     Returns:
         Columns of `COMRCL`, by block and key; no key twice in a block.
@@ -196,7 +196,7 @@ class _CommercialFile:
         return np.repeat(np.arange(len(rate)), count.astype(np.int64))
 
     def _wrong(self, there: IntArray, chosen: BoolArray) -> tuple[_Records, IntArray]:
-        """Make records with the right block but another sex or age bin; return whose they are."""
+        """Make records with the right block but another sex or age bin; return their persons."""
         attacker = self.nation.attacker
         rows, first = np.unique(there, return_index=True)
         free = ~chosen[rows]
@@ -210,7 +210,7 @@ class _CommercialFile:
         return replace(true, male=true.male ^ flip, age=age), taken
 
     def _stale(self, there: IntArray) -> tuple[_Records, IntArray]:
-        """Make records of adults at a past address; return the places left without one."""
+        """Make records of adults at a past address; return the places left without a record."""
         known = np.flatnonzero(self.defined)
         people = known[self.rng.integers(0, len(known), len(there))] if len(there) else there
         block = self.block.gather(there)

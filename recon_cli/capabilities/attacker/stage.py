@@ -57,7 +57,7 @@ def open_stage(run: Run) -> MadeStage:
 def years_or_bins(release: Release) -> IntArray:
     """Return the bins of `age_bins`, or single years for a release without bins.
 
-    Then a correct record has the exact year, and none is correct by its bin alone.
+    With single years, no record is correct in its bin alone.
     """
     if _is_binned(release):
         return age_bins(release)

@@ -9,7 +9,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 
 
 def summary(_run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     totals, truths = outcome.manifest.totals, outcome.manifest.statuses
     count = totals["comrcl"]
     yield from [

@@ -2,7 +2,7 @@
 
 from recon_cli.stage import Stage, private_folder
 
-#: People whom somebody knows are nobody else's business: all that it makes is private.
+#: All results are private, since they are about people whom somebody knows.
 ATTRIBUTE = Stage(
     "attribute",
     reads=("tables", "geounits", "microdata", "blocks", "solvar", "intervals"),

@@ -55,8 +55,8 @@ def open_stage(run: Run) -> MadeStage:
     """Open the stage that finds the columns that every solution determines for known people.
 
     Raises:
-        ConfigError: A file or a column is not there.
-        SourceError: A file cannot be read, or has values that are not the release's.
+        ConfigError: A file or a column is missing.
+        SourceError: A file cannot be read, or has values that the release lacks.
         StageError: ``tables/``, ``microdata/`` or ``intervals/`` is missing, damaged or out of
             date.
     """
@@ -198,13 +198,14 @@ class _People:
         return finer.join(possible, on=key, how="semi", nulls_equal=True)
 
     def because(self, partition: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Yield for each group the published counts that leave its people no other value.
+        """Yield for each group the published counts that leave its people only one value.
 
         Args:
             rows: A row per group: the geoid, `columns`, ``column``, ``settled``, ``least``.
 
         Returns:
-            Empty where such counts of the place itself were not found.
+            Words on these counts; empty for a group if the place's own counts do not settle its
+            value.
         """
         made, release = self.made, self.made.release
         published = read_published(self.run.work, release, partition)

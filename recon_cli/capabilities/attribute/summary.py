@@ -11,7 +11,7 @@ from recon_cli.plurals import counted, plural
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     notes = outcome.manifest.notes
     whom = "whom" if run.release.record == "person" else "which"
     facts: list[Fact] = [

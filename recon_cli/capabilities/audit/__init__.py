@@ -2,7 +2,7 @@
 
 from recon_cli.stage import Stage
 
-#: It needs no reconstruction: it asks about all of them.
+#: An audit needs no reconstruction: it is about all solutions.
 AUDIT = Stage(
     "audit",
     reads=("tables", "geounits"),

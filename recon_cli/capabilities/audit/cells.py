@@ -23,12 +23,12 @@ class CountEnds:
     """Published, proven and seen bounds of counts.
 
     Attributes:
-        low: The statement: at least.
-        high: At most, `OPEN` where there is no end.
-        lower: No solution has less.
-        upper: No solution has more.
-        least: The least in a known solution.
-        greatest: The greatest; `OPEN` where there are solutions with any number above another's.
+        low: Stated lower bound.
+        high: Stated upper bound, `OPEN` where there is none.
+        lower: Proven lower bound: no solution has less.
+        upper: Proven upper bound: no solution has more.
+        least: The least count in a known solution.
+        greatest: The greatest count in a known solution; `OPEN` where no solution has the most.
     """
 
     low: IntArray
@@ -44,11 +44,11 @@ class EndsSoFar:
     """Bounds of some counts while their ends are being found.
 
     Attributes:
-        moved: The places of those that the present part of the work is about.
+        moved: The indices of the counts that the present component contributes to.
         lower: No solution has less, for each count.
         upper: No solution has more.
-        least: The least in a known solution of the parts that were looked at.
-        greatest: The greatest in such a solution.
+        least: The least count in a known solution of the components searched so far.
+        greatest: The greatest count in such a solution.
     """
 
     moved: IntArray
@@ -58,7 +58,7 @@ class EndsSoFar:
     greatest: IntArray
 
 
-#: Hears of ends while they are found.
+#: Receives the bounds of counts while they are found.
 OnEnds = Callable[[EndsSoFar], None]
 
 
@@ -68,8 +68,8 @@ class StatedCounts:
 
     Attributes:
         names: Columns ``geoid, level, table, cell``.
-        place: Which of the geounits each is of.
-        column: Its place among the published cells.
+        place: The place of each count's geounit among the geounits.
+        column: The place of each count among the published cells.
         low: Stated lower bound.
         high: Stated upper bound, `OPEN` where there is none.
     """
@@ -106,12 +106,13 @@ class IntervalCells:
     """Cells published as intervals.
 
     Attributes:
-        geounit: Row number of its geounit in the partition.
-        column: Its place among the published cells of the pattern.
+        geounit: Row number of each cell's geounit in the partition.
+        column: The place of each cell among the published cells of its pattern.
         least: Lower bounds from propagation over the margins.
-        most: Upper bounds from the same, `OPEN` where there is none.
-        is_bounded: Whether all records that it counts are listed, and some row bounds each.
-        is_endless: Whether no row bounds some of them: a solution with more of these is one, too.
+        most: Upper bounds from propagation over the margins, `OPEN` where there is none.
+        is_bounded: Whether all records that the cell counts are listed, and each is in a bounded
+            row.
+        is_endless: Whether no row bounds some of these records, so that any number can be added.
         coefficients: Sparse (cells × candidates): the count as a functional of a solution.
     """
 
@@ -134,7 +135,7 @@ class IntervalCells:
         system: System,
         among: Literal["intervals", "all"] = "intervals",
     ) -> IntervalCells:
-        """Select those of a batch, or all its published cells."""
+        """Select a batch's cells published as intervals, or all its published cells."""
         endless = _endless(plan, system)
         parts = [
             _of_stratum(plan, counts, system, endless, at, among=among)
@@ -151,7 +152,7 @@ class IntervalCells:
         return IntervalCells(**some, coefficients=sparse.csr_array(self.coefficients[kept]))
 
     def names(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
-        """Name them: columns ``geoid, level, table, cell``, one row each."""
+        """Return the names of the cells: ``geoid, level, table, cell``, one row each."""
         patterns = [plan.patterns[stratum.pattern] for stratum in system.strata]
         sizes = [len(pattern.margins.columns) for pattern in patterns]
         first = np.cumsum([0, *sizes])
@@ -216,7 +217,7 @@ def _of_stratum(
 def _functionals(
     plan: Plan, stratum: Stratum, system: System, place: IntArray, node: IntArray
 ) -> sparse.csr_array:
-    """Return sparse (cells × candidates): the contribution of a person in each candidate."""
+    """Return sparse (cells × candidates) contributions of a person in each candidate."""
     width = stratum.rhs.shape[1]
     asked = np.zeros((len(stratum.geounits), width), dtype=bool)
     asked[place, node] = True

@@ -1,7 +1,7 @@
-"""Bounds of published counts by clique tables: Eq. (clique), for offices with few dense places.
+"""Bounds of published counts of whole regions by clique tables: Eq. (clique).
 
-Always for whole regions. If a clique is as wide as a census table, if units are not listed or if
-statements contradict each other, this method finds nothing, and the joint histogram is used.
+If a clique is as wide as a census table, if units are not listed or if statements contradict each
+other, this method finds nothing, and the joint histogram is used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AskedEnds:
 
     Attributes:
         names: Columns ``geoid, level, table, cell``.
-        is_settled: Whether propagation leaves one value.
+        is_settled: Whether propagation leaves only one value.
     """
 
     names: pl.DataFrame
@@ -49,11 +49,11 @@ class AskedEnds:
 
 #: Receives the bounds of counts while they are found.
 Follow = Callable[[AskedEnds], OnEnds]
-#: Keeps searches by the number of their part.
+#: Returns what keeps the search of a part, by its number.
 Searches = Callable[[int], Keeper]
 
 
-#: All parts of a region are asked together.
+#: Size of a pack of parts without limit: all parts of a region are solved together.
 _WHOLE: Final = 2**31
 
 
@@ -80,9 +80,9 @@ def clique_ends(
         sizes: Least and greatest count that matters; None for any.
 
     Returns:
-        Columns ``geoid, level, table, cell`` and the ends, a row each, and which of them were not
-        asked because a solution has a count that does not matter; None where the joint histogram
-        has to be asked.
+        Columns ``geoid, level, table, cell`` and the bounds, a row per count, and a mask of counts
+        that were not searched because a solution has a value outside ``sizes``; None if the joint
+        histogram must be used.
     """
     propagated = _propagated(form, counts, batch)
     if propagated is None:
@@ -116,7 +116,7 @@ def clique_ends(
     is_left = np.zeros(len(value), dtype=bool)
     if sizes is not None:
         is_left = (value < sizes[0]) | (value > sizes[1])
-    # What is left is looked at no further than propagation does.
+    # The other counts keep the bounds of propagation.
     lower, upper = activity_bounds(rows, bounds.lower, bounds.upper)
     is_endless = np.diff(sparse.csr_array(rows[:, np.flatnonzero(endless)]).indptr) > 0
     greatest = np.where(is_endless, OPEN, value)
@@ -132,7 +132,7 @@ def clique_ends(
         tell(replace(found, upper=upper, greatest=greatest))
 
     ends = SummedEnds(counted, bounds.lower, bounds.free, bounds.upper)
-    # Of a nation's system the searches need their parts alone, and memory.
+    # The searches need only their parts of a nation's system, and memory.
     del propagated, system, rows, counted
     for part, find in found:
         ends.add(part, find, on_ends)
@@ -155,7 +155,7 @@ def _propagated(
     is_open = bounds.upper >= OPEN
     if bounds.conflict.any() or (counts.statistics is not None and is_open.any()):
         return None
-    # What is open and not endless is bounded by more than one row at a time.
+    # A variable that is open and not endless is bounded by several rows together.
     is_bounded = endless_variables(system.rows, bounds.upper) < is_open
     return None if is_bounded.any() else (system, bounds)
 
@@ -186,7 +186,7 @@ class AskedCounts:
     def of_all(
         cls, system: CliqueSystem, counts: PartitionCounts, among: pl.DataFrame | None
     ) -> AskedCounts:
-        """Select those of all patterns; see `clique_ends`."""
+        """Select the counts of all patterns; ``among`` as in `clique_ends`."""
         parts = [cls.of(system, counts, rows) for rows in system.published]
         row, low, high = (
             np.concatenate([getattr(part, name) for part in parts])

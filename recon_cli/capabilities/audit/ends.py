@@ -4,10 +4,10 @@ A count is the sum of the contributions of each connected component of a program
 the sums of their bounds. Within a component many cells have the same functional, which is then
 solved once.
 
-In order of cost: vertices of the linear relaxation for random costs, each of which moves many
-functionals at once; a proof for all that none of them moved; duals for the remaining bounds, one
-functional of each component at a time; and for functionals that are still not known to be constant,
-bound tightening by two engines.
+The steps, in order of cost: vertices of the linear relaxation for random costs, each of which moves
+many functionals at once; one proof that all functionals which did not move are constant; duals for
+the remaining bounds, one functional of each component at a time; and bound tightening by two
+engines for functionals that are still not known to be constant.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from recon_cli.model.program import ConnectedParts, IntegerProgram, activity_bou
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import EndSearch
 
-#: Share of the effort that ends may take; the rest is for what is not known to be constant.
+#: Share of the effort for bounds; the rest is for functionals not known to be constant.
 _ENDS = 0.5
 
 
@@ -37,10 +37,9 @@ class DistinctFunctionals:
     """The distinct functionals that make up the counts of cells in one program.
 
     Attributes:
-        coefficients: Sparse (functionals × variables), each over one connected part; equal ones are
-            kept once.
-        part: The connected part of each.
-        cells: Sparse (cells × functionals): which functionals a count is the sum of.
+        coefficients: Sparse (functionals × variables), distinct, each over one connected part.
+        part: The connected part of each functional.
+        cells: Sparse (cells × functionals): the functionals whose sum is each count.
     """
 
     coefficients: sparse.csr_array
@@ -74,16 +73,16 @@ class FindEnds(Protocol):
     """A method to find the bounds of functionals of a program."""
 
     def __call__(self, functionals: sparse.csr_array, *, watch: OnLedger) -> Ledger:
-        """Find them, and show the ledger from time to time."""
+        """Find the bounds, and pass the ledger to ``watch`` from time to time."""
 
 
 class SummedEnds:
     """Bounds of counts, summed over components that share no row.
 
     Attributes:
-        lower: No solution has less, of the components that were added.
-        upper: No solution has more.
-        least: The least in a known solution.
+        lower: Proven lower bounds, over the components that were added.
+        upper: Proven upper bounds, over the added components.
+        least: The least counts in known solutions of the added components.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class SummedEnds:
         """
         self._by_variable = sparse.csc_array(counts)
         left = np.where(free, lower, 0), np.where(free, upper, 0)
-        #: Possible contribution of components that were not added.
+        #: Least and greatest contribution of the components that are not added yet.
         self._rest = activity_bounds(counts, *left)
         known: IntArray = counts @ np.where(free, 0, lower)
         self.lower, self.upper = known.copy(), known.copy()
@@ -108,7 +107,7 @@ class SummedEnds:
         """Add the contribution of a component.
 
         Args:
-            on_ends: Hears of the counts, as far as components were added; None: nobody does.
+            on_ends: Called with the bounds of the counts over the components added so far.
         """
         here = sparse.csr_array(self._by_variable[:, component.columns])
         asked = np.flatnonzero(np.diff(here.indptr))
@@ -122,7 +121,7 @@ class SummedEnds:
             if on_ends is None:
                 return
             low, high = self._rest
-            # Of what is not looked at yet one solution is taken for granted, whichever it is.
+            # Components that are not searched yet are assumed to have the same solution throughout.
             so_far = [self.lower + low, self.upper + high, self.least + low, self.greatest + low]
             values = (ledger.lower, ledger.upper, ledger.least, ledger.greatest)
             for known, own in zip(so_far, values, strict=True):
@@ -165,8 +164,7 @@ def find_ends(
     """
     ledger = Ledger(program, functionals, [known])
     search = EndSearch(ledger, effort, ConnectedParts.of(program))
-    # First all open ends; then those that no solution has moved yet, which would not be worth what
-    # others cost.
+    # First all open ends; then the functionals that no solution has moved yet.
     for step in (
         partial(search.move, lambda: ledger.is_open_anywhere),
         partial(search.move, lambda: ledger.is_undecided),
@@ -188,10 +186,10 @@ def find_all_ends(
     effort: Effort,
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
-    """Find ends as `find_ends`, then search for those that no solution attains.
+    """Find ends as `find_ends`, then tighten those that no solution attains.
 
-    Rows of printed statistics have large coefficients, and duals leave gaps that rows of counts
-    alone do not.
+    Rows of printed statistics have large coefficients, so that duals leave gaps that they do not
+    leave for rows of counts alone.
     """
     ledger = find_ends(program, functionals, known, effort, watch)
     search = EndSearch(ledger, effort, ConnectedParts.of(program))
@@ -207,7 +205,7 @@ def find_settled(
     effort: Effort,
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
-    """Find which functionals are constant in all solutions; as `find_ends`, without bounds."""
+    """Find which functionals are constant over all solutions, like `find_ends` without bounds."""
     ledger = Ledger(program, functionals, [known])
     search = EndSearch(ledger, effort, ConnectedParts.of(program))
     search.move(lambda: ledger.is_undecided)

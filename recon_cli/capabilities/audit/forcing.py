@@ -38,10 +38,10 @@ from recon_cli.solve.linear_relaxation import solve_relaxation
 
 #: A published cell: geoid, table, number.
 CellName = tuple[str, str, int]
-#: What a cell of a table is called: table, number → words.
+#: Names a cell of a table: table, number → words.
 CellWords = Callable[[str, int], str]
 
-#: Histogram cells that are looked through for one count.
+#: Most histogram cells that are searched for one count.
 _MOST_CELLS: Final = 1_000_000
 #: Deterministic seconds of one linear program.
 _LIMIT: Final = 30.0
@@ -49,7 +49,7 @@ _LIMIT: Final = 30.0
 _MULTIPLES: Final = range(1, 61)
 #: Tolerance of integers in floating point.
 _ROUNDING: Final = 1e-6
-#: Published zeros that are named.
+#: Most published zeros that a text names.
 _NAMED: Final = 6
 #: More than any sum of weights.
 _WIDE: Final = 10**9
@@ -80,7 +80,7 @@ class EndProof:
 
     Attributes:
         multiple: Multiplier of the count that they bound.
-        total: Their weighted sum: ``multiple`` times the count is at least, or at most, so much.
+        total: Their weighted sum, which bounds ``multiple`` times the count.
     """
 
     counts: tuple[WeightedCount, ...]
@@ -106,8 +106,7 @@ class RulingZeros:
     """Finds the zeros of one batch that a proof needs.
 
     Attributes:
-        known: Units last asked about, which the next count of a place asks about again → their
-            cells.
+        known: Units → their cells; a cache, since the next count of a place needs the same.
     """
 
     plan: Plan
@@ -123,8 +122,8 @@ class RulingZeros:
         """Find few published zeros that exclude everybody who would break a sum.
 
         Returns:
-            None where too many histogram cells would have to be looked through, or where zeros that
-            only follow from other counts are needed, too.
+            None if too many histogram cells would have to be searched, or if zeros that only follow
+            from other counts are needed.
         """
         geoids = {target[0], *(part.cell[0] for part in (*at_least.counts, *at_most.counts))}
         inside = self.plan.release.geography.inside
@@ -152,7 +151,7 @@ class RulingZeros:
         return tuple(names[at] for at in np.sort(zeros[chosen]).tolist())
 
     def _cells_over(self, units: tuple[int, ...]) -> tuple[IntervalCells, dict[CellName, int]]:
-        """Return all published cells over possible histogram cells of some units; their rows."""
+        """Return the published cells over possible histogram cells of some units; their rows."""
         if units not in self.known:
             cell = np.flatnonzero(self._possible)
             atoms = unravel(cell, self.plan.grain.sizes).astype(np.int16)
@@ -195,10 +194,10 @@ class Forcing:
     """The proof that a count is recovered.
 
     Attributes:
-        at_least: The proof that it is no less; None if none was found.
-        at_most: The proof that it is no more; None if none was found.
-        zeros: Published zeros that rule out whoever would break the sums; None if they were not
-            found, because they only follow from other counts, or there is too much to look through.
+        at_least: The proof that the count is no less; None if none was found.
+        at_most: The proof that the count is no more; None if none was found.
+        zeros: Published zeros that exclude everybody who would break the sums; None if some of
+            these only follow from other counts, or if the search would be too large.
     """
 
     cell: CellName
@@ -215,7 +214,7 @@ class Forcing:
         Args:
             here: The geoid whose cells are named without their place.
             name: Names the other places.
-            called: Names a cell of a table.
+            called: Names the cells of tables.
         """
         if self.at_least is None or self.at_most is None:
             return ""
@@ -281,8 +280,8 @@ def _ends(
 ) -> tuple[EndProof | None, EndProof | None]:
     """Find the proofs that a count is at least, and at most, its value.
 
-    Counts of its own place come first, then those within each place around it: most proofs need
-    no more, and a program over all counts takes a hundred times as long.
+    Only counts of the same place are tried first, then those within each place around it: most
+    proofs need no more, and a program over all counts takes a hundred times as long.
     """
     geography, place = release.geography, names[target][0]
     geoids = pl.Series([geoid for geoid, _, _ in names], dtype=pl.String)
@@ -305,7 +304,7 @@ def _ends(
 
 
 class _Proofs:
-    """Weights on published cells, where they are connected with a count."""
+    """Search for weights on published cells that prove a count."""
 
     def __init__(
         self,
@@ -318,7 +317,7 @@ class _Proofs:
 
         Args:
             target: Number of the count.
-            is_near: Which cells are used; all by default.
+            is_near: Whether each cell is used; default all cells.
         """
         A = sparse.csr_array(cells.coefficients)
         is_used = np.diff(A.indptr) > 0
@@ -327,7 +326,7 @@ class _Proofs:
         self.names = names
         self.low, self.high = cells.low[self.used], cells.high[self.used]
         self.lowered = np.flatnonzero(self.high < OPEN)
-        # Of histogram cells that neither the count nor any other has there is nothing to say.
+        # Leave out the histogram cells that neither the count nor any other one has.
         some = np.unique(A[np.append(self.used, target)].indices)
         self.target = np.asarray(A[[target]][:, some].toarray()[0], dtype=np.int64)
         self.rows = sparse.csr_array(A[self.used][:, some])

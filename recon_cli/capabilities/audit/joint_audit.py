@@ -1,4 +1,4 @@
-"""Ranges of counts by the joint histograms of whole regions, with statistics printed beside."""
+"""Ranges of counts by the joint histograms of whole regions, with or without printed statistics."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from recon_cli.model.statistic_texts import statistic_of
 from recon_cli.model.system import System, build_system
 from recon_cli.publication import Publication
 
-#: Share of a region's budget for solutions that print the same medians.
+#: Share of a region's budget for each attempt at people who print the published medians.
 _SHARE: Final = 0.1
-#: Returns who hears of the counts of a part as they are decided.
+#: Returns the receiver of a part's counts as they are decided.
 Follow = Callable[[AskedEnds], OnEnds]
 
 
@@ -49,7 +49,7 @@ class JointAudit:
         """Return counts and bounds of a batch of whole regions; None if nothing is asked there.
 
         Args:
-            follow: Returns who hears of the counts of a part as they are decided.
+            follow: Returns the receiver of a part's counts as they are decided.
         """
         can_be_exact = self._can_be_exact
         exactly = self.counts.exactly if can_be_exact else self.counts
@@ -60,7 +60,7 @@ class JointAudit:
         if joined is None or (joined.is_exact and not len(joined.choices)):
             return self.within(batch, system, follow)
         if can_be_exact and joined.is_exact and not joined.has_many_choices:
-            # Which texts contradict the counts, rows without choices tell.
+            # Rows without choices show which texts contradict the counts.
             with suppress(ContradictionError):
                 return replace(self, counts=exactly).within(batch, system, follow)
         if can_be_exact:
@@ -69,9 +69,9 @@ class JointAudit:
 
     @property
     def _can_be_exact(self) -> bool:
-        """Report whether rows may say all that is printed.
+        """Report whether rows may state exactly what the printed statistics state.
 
-        They do not of quantiles, nor of medians of which it is not declared how they are defined.
+        They cannot for quantiles, nor for medians whose definition is not declared.
         """
         texts = self.counts.statistics
         if texts is None:
@@ -86,8 +86,8 @@ class JointAudit:
     def within(
         self, batch: slice, system: System, follow: Follow
     ) -> tuple[pl.DataFrame, CountEnds]:
-        """Return counts and bounds where people who meet all rows print the same."""
-        # Candidates that are not listed leave nothing but solutions and margins.
+        """Return counts and bounds where all people who meet the rows print the statistics."""
+        # If candidates are not listed, only solutions and margins bound the counts.
         kinds = (False,) if system.is_listed.all() else (False, True)
         names, ends = self.ends_of(self.solved(system, kinds), follow)
         if self._units_alone is not None and not system.is_listed.all():
@@ -97,10 +97,10 @@ class JointAudit:
     def solved(
         self, system: System, kinds: Sequence[bool], people: IntArray | None = None
     ) -> list[BatchSolution]:
-        """Return one solution of each kind: likely or any.
+        """Return one solution of each kind: likely (True) or any (False).
 
         Args:
-            people: People of each candidate who may be a solution.
+            people: A possible solution: the people in each candidate.
         """
         known = None if people is None or system.joined is None else system.joined.encoded(people)
         return [
@@ -126,7 +126,7 @@ class JointAudit:
         """Return counts and bounds, from some solutions.
 
         Args:
-            left: The counts whose ends are wanted; default all that are asked about.
+            left: The counts whose bounds are wanted; by default all that are asked for.
         """
         plan, counts, options = self.plan, self.counts, self.options
         watched = self.quarantine.of_batch(counts, solved[0].system)
@@ -145,9 +145,10 @@ class JointAudit:
     def _between(
         self, batch: slice, system: System, follow: Follow
     ) -> tuple[pl.DataFrame, CountEnds]:
-        """Return counts and bounds where rows only hold for people who print the same.
+        """Return counts and bounds where rows are necessary for the statistics, not sufficient.
 
-        These rows prove bounds; solutions are those of rows that are enough for every text.
+        These rows prove the bounds; the solutions are found by rows that are sufficient for every
+        text.
         """
         names, ends = self.ends_of(self.solved(system, (False,)), follow)
         ends = replace(ends, least=ends.upper, greatest=ends.lower)
@@ -157,7 +158,7 @@ class JointAudit:
             if not is_open.any():
                 break
             ends, people = self._seen(batch, chosen, (names, ends), follow, people)
-        # A count of which no solution is known may be any.
+        # A count without a known solution may have any value.
         is_seen = ends.least <= ends.greatest
         least = np.where(is_seen, ends.least, ends.lower)
         return names, replace(ends, least=least, greatest=np.where(is_seen, ends.greatest, least))
@@ -170,7 +171,7 @@ class JointAudit:
         follow: Follow,
         people: IntArray | None,
     ) -> tuple[CountEnds, IntArray | None]:
-        """Widen what is seen by solutions of rows that are enough for every text.
+        """Widen the seen ranges by solutions of rows that are sufficient for every text.
 
         Args:
             people: A solution of such rows, if one is known.
@@ -218,9 +219,9 @@ class JointAudit:
     def narrowed(
         self, batch: slice, names: pl.DataFrame, ends: CountEnds, follow: Follow
     ) -> CountEnds:
-        """Tighten bounds by what these tables prove of some whole regions.
+        """Tighten bounds by those that this audit's tables prove for some whole regions.
 
-        A further count never invalidates a proof; but it may make candidates too many to list.
+        A further count never invalidates a proof, but with it candidates may be too many to list.
         """
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.is_listed.any():

@@ -24,7 +24,7 @@ from recon_cli.model.system import System
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 
-#: Variables that are asked about in one relaxation, exceeded only by a larger connected part.
+#: Most variables of one relaxation, exceeded only by a larger connected part.
 _PACK = 2000
 
 
@@ -92,8 +92,9 @@ def joint_ends(
         seen = np.stack(values[:1] if lacks_people else values)
         ends.least = np.where(is_unlisted, seen.min(axis=0), ends.least)
         ends.greatest = np.where(is_unlisted, seen.max(axis=0), ends.greatest)
-    # Where more people are possible than the candidates, only margins say how many at most. Where
-    # nothing bounds them, every number above a solution's is that of another one.
+    # Where people outside the candidates are possible, only margins bound the count from above.
+    # Where nothing bounds them, every number above that of a solution is attained by another
+    # solution.
     unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
     is_solved = ~regions.is_in(unsolved).to_numpy()
     greatest = np.where(cells.is_endless & is_solved, OPEN, ends.greatest)

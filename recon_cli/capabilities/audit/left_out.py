@@ -20,7 +20,7 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.schema.tables import is_sum
 
-#: Level → tables of which every cell is asked for, whether published there or not.
+#: Level → tables all of whose cells are audited there, whether published or not.
 Asked = Mapping[str, Sequence[Table]]
 NOTHING: Final[Asked] = {}
 
@@ -30,8 +30,8 @@ def coverage_with_left_out(
 ) -> Coverage:
     """Add omitted and requested cells to the patterns, which keep their numbers.
 
-    A cell is omitted if others of its table are published; except a sum of published cells that no
-    geounit of the level has, which is not part of the table there.
+    A cell is omitted if others of its table are published. Exception: a sum of published cells that
+    no geounit of the level has is not part of the table there.
     """
     seen: dict[tuple[str, str], set[int]] = {}
     for pattern in coverage:
@@ -56,7 +56,7 @@ def left_out_counts(published: Publication, coverage: Coverage) -> pl.DataFrame:
     """List the omitted counts: ``geoid, table, cell``.
 
     Args:
-        coverage: Its patterns as of `coverage_with_left_out`.
+        coverage: The publication's patterns from `coverage_with_left_out`.
     """
     pairs = enumerate(zip(published.coverage, coverage, strict=True))
     cells = [

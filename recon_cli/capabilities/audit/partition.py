@@ -1,4 +1,4 @@
-"""The audit of one partition, in batches of whole regions: followed, and kept where it stops."""
+"""The audit of one partition in batches of whole regions, with progress and checkpoints."""
 
 from __future__ import annotations
 

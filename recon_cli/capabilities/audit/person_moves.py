@@ -1,7 +1,7 @@
 """Solutions near a known one: in every unit a person is added, removed or replaced.
 
-Where counts are rounded, most such moves break none of them, and one in every unit at once shows
-for hundreds of counts that they vary. No engine is needed.
+Where counts are rounded, most such moves violate none of them, and a move in every unit at once
+shows that hundreds of counts vary. No engine is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recon_cli.model.program import IntegerProgram
 
 #: Moves of a unit that are tried for one solution.
 _TRIED: Final = 2_000
-#: Solutions in a row that bring nothing nearer, after which no more are looked for.
+#: Number of consecutive solutions without progress after which the search ends.
 _DRY: Final = 4
 
 
@@ -54,7 +54,7 @@ class Spans:
         """Score values (functionals × moves) of a further solution.
 
         Half of the score is the widened range of the functionals, half the distance from the known
-        values: the first of two steps has some value, too.
+        values, so that the first of two steps has a value, too.
         """
         top = np.maximum(self.greatest[among, None], values)
         bottom = np.minimum(self.least[among, None], values)
@@ -74,7 +74,7 @@ class PersonMoves:
         known: IntArray,
         unit: IntArray,
     ) -> None:
-        """Prepare for a program whose variables are kinds of people.
+        """Prepare the moves of a program whose variables are kinds of people.
 
         Args:
             functionals: Sparse (functionals × variables).

@@ -39,7 +39,7 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
-#: Units of a batch where statistics are printed, whose histogram cells are all listed.
+#: Units of a batch if statistics are printed: all histogram cells are listed then.
 _FEW: Final = 16
 
 
@@ -53,7 +53,7 @@ def audit_counts(
     """Compute feasibility intervals of the cells that are omitted or not published exactly.
 
     Returns:
-        Columns of `AUDIT`; nothing where all counts are exact and none is left out.
+        Columns of `AUDIT`; no row if all counts are exact and none is left out.
 
     Raises:
         ContradictionError: Nobody has these counts; names the cells.
@@ -65,7 +65,7 @@ def audit_counts(
 
 
 def _batches(plan: Plan, counts: PartitionCounts) -> Iterator[slice]:
-    """Yield batches of whole regions: of a few units where every value of a feature is listed."""
+    """Yield batches of whole regions, small ones if statistics are printed."""
     if counts.statistics is None:
         return whole_regions_of(counts)
     listed = MOST_CANDIDATES // max(math.prod(plan.grain.sizes), 1)
@@ -113,8 +113,8 @@ class AuditQuestion(PlannedQuestion):
         """Solve the regions of a part without withheld counts, which `audited` skips.
 
         Returns:
-            Number of its units in regions that no solver decided: whether the tables
-            contradict each other there nobody knows.
+            Number of units in regions that no solver decided, where the tables may contradict
+            each other.
 
         Raises:
             ContradictionError: Nobody has these counts; names the cells.
@@ -158,7 +158,7 @@ class AuditQuestion(PlannedQuestion):
         return rows.sort(KEY, maintain_order=True)
 
     def compared(self, part: RegionData, audited: pl.DataFrame) -> pl.DataFrame:
-        """Add the columns of `WITHOUT`: what counts alone prove, where statistics are printed."""
+        """Add the columns of `WITHOUT`, the ranges by counts alone, if statistics are printed."""
         if self.alone is None:
             return audited
         if part.checkpoint.is_over:  # nothing more is computed

@@ -1,4 +1,4 @@
-"""Rays: changes that keep all rows at any scale, so that nothing ends some counts."""
+"""Rays: changes that keep all rows at any scale, so that some counts have no upper bound."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def endless_variables(rows: LinearConstraints, upper: IntArray) -> BoolArray:
     possible. Eq. (ray) of docs/method.md, in integers.
 
     Args:
-        rows: With greatest values of `OPEN` where there is none.
+        rows: Rows whose upper bounds are `OPEN` where there is none.
         upper: Upper bound of each variable, `OPEN` if unbounded.
 
     Returns:
-        All that there are, where the relaxation comes to whole numbers; else none.
+        A mask of all such variables if the relaxation's vertex is integral; else of none.
     """
     found = np.zeros(len(upper), dtype=bool)
     at = np.flatnonzero(upper >= OPEN)
@@ -38,7 +38,7 @@ def endless_variables(rows: LinearConstraints, upper: IntArray) -> BoolArray:
     used = np.flatnonzero(np.diff(A.indptr))
     A = sparse.csr_array(A[used])
     nothing = np.zeros(len(used), dtype=np.int64)
-    # As many as can rise by one at once: a part of the ray that is worth no more than that.
+    # Maximise the number of variables that increase along the ray, each counted once.
     twice = sparse.csr_array(sparse.hstack([A, A]))
     most = np.where(has_end[used], 0, _MUCH * np.diff(A.indptr))
     ends = np.repeat([1, _MUCH], len(at))

@@ -16,9 +16,9 @@ from recon_cli.publication import Publication
 
 #: A row per cell that is published as an interval: the interval that its statement proves (``high``
 #: null: open), and the least and greatest count of any solution (null: no bound is known), with
-#: the ``width`` between them. ``is_exact``: solutions reach both. ``suppression``: which kind of
-#: suppressed count it is, see `recon_cli.capabilities.audit.statuses`; null of others. ``required``
-#: is its safety range, ``status`` one of `recon_cli.capabilities.audit.statuses.STATUSES`.
+#: the ``width`` between them. ``is_exact``: solutions attain both. ``suppression``: the kind of a
+#: suppressed count, see `recon_cli.capabilities.audit.statuses`; null for others. ``required``:
+#: the safety range. ``status``: one of `recon_cli.capabilities.audit.statuses.STATUSES`.
 AUDIT: Final = pl.Schema(
     {
         "geoid": pl.String,
@@ -39,7 +39,7 @@ AUDIT: Final = pl.Schema(
 #: Where statistics are printed beside counts: the same range by counts alone, which is null where
 #: no bound is known.
 WITHOUT: Final = pl.Schema({"least_without": pl.Int32, "greatest_without": pl.Int32})
-#: What names a count.
+#: Columns that identify a count.
 KEY: Final = ("geoid", "table", "cell")
 
 
@@ -48,10 +48,11 @@ class Asked:
     """The counts that an audit is about.
 
     Attributes:
-        among: Columns ``geoid, table, cell``: only these; None for all.
-        with_ends: Whether their intervals are; else, which is quicker, only which are recovered.
-        sizes: Least and greatest count that matters: of those among which a solution is known with
-            another one nothing more is computed. None for any.
+        among: ``geoid, table, cell`` of the only counts to audit; None for all.
+        with_ends: Whether to compute intervals; else only find the recovered counts, which is
+            quicker.
+        sizes: Least and greatest count that matters: a count that has a value outside them in a
+            known solution is not computed further. None for any.
     """
 
     among: pl.DataFrame | None = None
@@ -65,11 +66,11 @@ EVERY_COUNT: Final = Asked()
 def rated(
     published: Publication, names: pl.DataFrame, ends: CountEnds, safety: int | None
 ) -> pl.DataFrame:
-    """Return the rows of some counts: their ranges, and what these mean.
+    """Return the rows of some counts: their ranges and statuses.
 
     Args:
         names: Columns ``geoid, level, table, cell``, a row per count.
-        safety: The safety range of every count; default that of its protection's rule.
+        safety: The safety range of every count; by default that of each count's law.
 
     Returns:
         Columns of `AUDIT`.
@@ -95,7 +96,7 @@ def rated(
 
 
 def safety_ranges(withheld: Withheld, safety: int | None) -> IntArray:
-    """Return the safety range of each count: the given one, or that of its protection's rule."""
+    """Return the safety range of each count: ``safety``, or by default that of its law."""
     if safety is None:
         return withheld.safety_ranges
     return np.full(len(withheld.low), safety, dtype=np.int64)

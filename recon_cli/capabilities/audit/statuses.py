@@ -27,21 +27,21 @@ from recon_cli.publication import Publication
 if TYPE_CHECKING:  # what computes them takes long to import, and rules name statuses alone
     from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds
 
-#: There is one count left.
+#: Only one value is possible.
 RECOVERED: Final = "recovered"
-#: More than one count is left, and all of them lie closer together than the safety range.
+#: Several values are possible, and all of them lie closer together than the safety range.
 NARROWED: Final = "narrowed"
-#: Two solutions are known whose counts are at least the safety range apart.
+#: Two known solutions have values that are at least the safety range apart.
 SAFE: Final = "safe"
-#: The effort ended before one of these was shown.
+#: The effort ended before one of these statuses was proven.
 UNDECIDED: Final = "undecided"
-#: Some solution has a count of a size that nobody asked about; further it was not looked at.
+#: A solution has a value of a size that was not asked for, so the search was stopped.
 OF_NO_INTEREST: Final = "of no interest"
 #: Statuses of an audited cell.
 STATUSES: Final = (RECOVERED, NARROWED, SAFE, UNDECIDED)
 #: A suppressed count that is below its law's threshold, as its flag or the other counts show.
 PRIMARY: Final = "primary"
-#: A suppressed count that is not, as the other counts show.
+#: A suppressed count that is not below its law's threshold, as the other counts show.
 COMPLEMENTARY: Final = "complementary"
 #: A suppressed count that may be either.
 UNKNOWN: Final = "unknown"
@@ -55,11 +55,10 @@ def statuses(
     """Classify each count as one of `STATUSES`, from its interval, its seen and required range.
 
     Args:
-        lower: No solution has less.
-        upper: No solution has more; `OPEN` where that is not known.
-        seen_lower: The least in a known solution.
-        seen_upper: The greatest in a known solution; `OPEN` where there are solutions with any
-            number above another's.
+        lower: Proven lower bound.
+        upper: Proven upper bound; `OPEN` if unknown.
+        seen_lower: The least value in a known solution.
+        seen_upper: The greatest value in a known solution; `OPEN` if no solution has the most.
         required: The safety range, at least 1.
 
     >>> lower, upper = np.array([3, 1, 0]), np.array([3, 2, 9])
@@ -79,10 +78,10 @@ class Withheld:
     """The reasons why counts are not published exactly, by their laws.
 
     Attributes:
-        threshold: Counts below it were withheld for being small; 0 where none is known.
+        threshold: Counts below the threshold were withheld as small; 0 where none is known.
         is_flag: Whether a flag stands in place of the count.
-        low: The least that the law of each admits.
-        high: The greatest; `OPEN` where there is none.
+        low: The least count that the law admits.
+        high: The greatest count that the law admits; `OPEN` where there is none.
     """
 
     threshold: IntArray
@@ -97,10 +96,10 @@ class Withheld:
         """Find the reasons of some counts.
 
         Args:
-            published: Has a row for each that is no published zero.
+            published: Publication with a row for each count that is no published zero.
             names: ``geoid, level, table, cell``.
-            low: The least that is stated of each.
-            high: The greatest; `OPEN` where there is none.
+            low: Stated lower bound of each.
+            high: Stated upper bound of each; `OPEN` where there is none.
         """
         protection = published.protection
         stated = published.counts.select(*_KEY, "count", "law", is_stated=True)
@@ -112,10 +111,10 @@ class Withheld:
             )
         )
         rows = rows.join(of_zeros, on=["table", "level"], how="left", maintain_order="left")
-        # A row without a law is one whose interval the source gave, or that is left out.
+        # A row has no law if the source gave its interval, or if it is left out.
         law = pl.when("is_stated").then("law").otherwise("zero_law").fill_null(-1)
         numbers = rows.select(law).to_series().to_numpy()
-        # A percentage takes from what the law admits, and nothing from the standard.
+        # A percentage narrows what the statement admits, but not the required range.
         law_alone = names.join(published.narrowed, on=_KEY, how="left", maintain_order="left")
         low, high = (
             law_alone[name].fill_null(pl.Series(end)).to_numpy()
@@ -164,8 +163,8 @@ class AuditProgress:
         """Return a callback for some counts.
 
         Args:
-            units: The unit of each; null: its geounit is a coarser one.
-            is_settled: Those that propagation leaves one value.
+            units: The unit of each count; null if its geounit is coarser.
+            is_settled: Mask of the counts for which propagation leaves one value.
         """
         unit = units.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         status = np.where(is_settled, RECOVERED, UNDECIDED).astype("<U9")

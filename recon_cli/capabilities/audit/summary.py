@@ -26,7 +26,7 @@ def _by_statistics(manifest: Manifest) -> int:
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest = outcome.manifest
     cells, statuses = manifest.totals["cells"], manifest.statuses
     left_out = manifest.totals.get("left_out", 0)

@@ -24,10 +24,10 @@ from recon_cli.store import open_folder
 class AuditSummary:
     """Totals of audited cells.
 
-    Its first two frames have ``cells``, one column for each of `STATUSES`, and ``smallest``, the
+    The first two frames have ``cells``, one column for each of `STATUSES`, and ``smallest``, the
     least width of the interval of a count that is not recovered, or null; ``by_table`` also has
-    ``small``, the number of recovered `PRIMARY` counts above 0, and ``zeros``, that of recovered
-    zeros.
+    ``small``, the number of recovered `PRIMARY` counts above 0, and ``zeros``, the number of
+    recovered zeros.
 
     Attributes:
         by_table: By ``level, table``, finest level first.

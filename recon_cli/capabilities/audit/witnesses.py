@@ -1,8 +1,8 @@
 """Witnesses that counts are not recovered: two solutions with different values.
 
-To see that a count is safe one need not trust a solver. Two sets of records that both have every
-published count, by any program that tabulates, and differ in one count show that the publication
-does not determine it. A few dozen sets are enough for thousands of counts, as each differs in many.
+A witness makes trust in a solver unnecessary. Two sets of records from which any program tabulates
+every published count, but which differ in some other count, show that the publication does not
+determine that count. A few dozen sets are enough for thousands of counts, as each differs in many.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import min_l1_repair
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: More people than any count moves by.
+#: More people than any count changes by.
 _OPEN: Final = 10_000_000
-#: Sets in a row that show nothing further, after which counts are moved one by one.
+#: Number of consecutive sets without a new witness, after which counts are moved one by one.
 _DRY: Final = 3
-#: Cost of a person beside counts: of two sets that show the same, the smaller one.
+#: Cost of a person beside that of counts, so that smaller sets are preferred.
 _PERSON: Final = 1e-3
 #: Attempts to find whole numbers, and how far costs of people differ then.
 _ATTEMPTS: Final = 4
@@ -67,9 +67,9 @@ class WitnessOptions:
     """Options of the search for witnesses.
 
     Attributes:
-        effort: Deterministic seconds for each solution that is looked for.
+        effort: Deterministic seconds for the search of each solution.
         safety: Required difference of a count between two sets.
-        most: No more sets than that; None: as many as show something.
+        most: Greatest number of sets; None for as many as are witnesses.
     """
 
     seed: int
@@ -89,12 +89,12 @@ def find_witnesses(
 
     Args:
         tables: Tables whose counts the records must have.
-        cells: ``geoid, table, cell``: counts that are to differ by the safety range in two of
-            the sets.
+        cells: ``geoid, table, cell`` of the counts that should differ by the safety range between
+            two sets.
 
     Yields:
-        Records as of `recon_cli.capabilities.reconstruct.question.reconstruct`. Counts that never
-        differ may be recovered or not; nothing is said of them.
+        Records as from `recon_cli.capabilities.reconstruct.question.reconstruct`. Counts that never
+        differ may be recovered or not.
     """
     published = with_left_out(release, published)
     plan = make_interval_plan(release, tables, published.coverage)
@@ -125,9 +125,9 @@ def differing_records(
     """Yield sets of records that have all published counts, and differ in given functionals.
 
     Args:
-        plan: A plan for the counts, those left out among them.
-        functionals: Gives those of a batch, over its candidates.
-        known: Records that have all counts; the first set, if they are given.
+        plan: A plan for the counts, including those left out.
+        functionals: Returns the functionals of a batch, over its candidates.
+        known: Records that have all counts; if given, they are the first set.
     """
     counts = arrange_counts(plan, published, joins_statistics=True)
     if counts.statistics is not None:  # rows that are enough for each text
@@ -181,7 +181,7 @@ class _Search:
         self.random = generator(options.seed, "witnesses")
 
     def solutions(self) -> Iterator[IntArray]:
-        """Yield the known solution, then as few others as are easily found."""
+        """Yield the known solution, then others, easily found ones first."""
         yield self.known
         near = PersonMoves(self.program, self.C, self.known, self.unit)
         yield from near.solutions(self.spans, self.random)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def words_without(row: Mapping[str, Any]) -> str:
-    """Return what counts alone prove of a count that printed statistics recover; else nothing.
+    """Describe the range by counts alone of a count that statistics recover; else return "".
 
     Args:
         row: A row of ``audit/``.

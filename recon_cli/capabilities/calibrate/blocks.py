@@ -144,7 +144,7 @@ def by_class(blocks: pl.DataFrame, lower: Sequence[int]) -> pl.DataFrame:
 
 
 def count_answers(persons: pl.DataFrame) -> pl.DataFrame:
-    """Count ``people`` by ``hispanic`` and ``race`` (bits), and ``quarters``, in group quarters."""
+    """Count ``people``, and those in group ``quarters``, by ``hispanic`` and ``race`` (bits)."""
     return persons.group_by("hispanic", "race").agg(
         people=pl.len(), quarters=pl.col("household").null_count()
     )

@@ -18,7 +18,7 @@ _TABLES = resources.files("recon_cli.capabilities.score") / "wp31995"
 _HERE = resources.files(__package__)
 _SIZES = "table07_uniques_by_block_size.csv"
 _OTHERS = "published.yaml"
-#: A measured value: ``bound`` is null where nothing was asked for.
+#: A row per measured value; ``bound`` is null for a value without a tolerance.
 MEASURES = pl.Schema(
     {
         "measure": pl.String,
@@ -41,12 +41,12 @@ class Study:
 
     Attributes:
         classes: One row per class of block size: ``size`` (its position), ``label``, ``lower`` and
-            what is published of it: ``blocks``, ``people`` (thousands), ``unique_defined``,
+            its published numbers: ``blocks``, ``people`` (thousands), ``unique_defined``,
             ``zero_solvar``, ``nonmodal``, ``agree_exact``, ``agree_binned`` (per cent),
             ``cef``, ``comrcl``, ``same_person``, ``same_person_nonmodal`` (thousands of records).
         all: The same for all classes together, by column.
         race: Per cent of people by ``hispanic`` and by ``races`` (a race alone, or several).
-        text: Figures that stand in no table, by name.
+        text: Figures from the study's text, by name.
     """
 
     classes: pl.DataFrame
@@ -86,7 +86,7 @@ def load_study() -> Study:
         100 * nonmodal["cef_population"] / (nonmodal["cef_population"] + modal["cef_population"])
     )
     # Every record of COMRCL that matches the CEF on pik and block is of a modal or of a nonmodal
-    # person; as many match on sex and agebin, too, to the four digits that are printed (Table 3).
+    # person; equally many match on sex and agebin, too, to the four printed digits (Table 3).
     same_person = nonmodal["comrcl_population"] + modal["comrcl_population"]
     rates = {
         "nonmodal": share.round(1),
@@ -125,8 +125,8 @@ class Ratio:
     """A measure: one count over another, in per cent unless another unit is named.
 
     Attributes:
-        over: Count above the line.
-        under: Count below; ``total`` of a count is its sum over all classes.
+        over: Count in the numerator.
+        under: Count in the denominator; ``total:`` before a count means its sum over all classes.
         published: The study's column, already a ratio; or two columns to divide.
         bound: Tolerance in the same unit; None if there is none.
         bound_big: Tolerance for large blocks.
@@ -174,7 +174,7 @@ def measure(study: Study, counts: pl.DataFrame, answers: pl.DataFrame, seed: int
 
     Args:
         counts: From `recon_cli.capabilities.calibrate.blocks.by_class`, summed over counties.
-        answers: From `recon_cli.capabilities.calibrate.blocks.count_answers`, summed likewise.
+        answers: From `recon_cli.capabilities.calibrate.blocks.count_answers`, summed over counties.
 
     Returns:
         Columns of `MEASURES`.

@@ -81,7 +81,7 @@ class Calibrated:
 
     Attributes:
         judged: Measures, see `recon_cli.capabilities.calibrate.measures.judge`.
-        people: In each nation.
+        people: Number of people in each nation.
     """
 
     page: Path
@@ -169,7 +169,7 @@ def calibration_page(judged: pl.DataFrame, people: int, seeds: Sequence[int]) ->
 
     Args:
         judged: From `recon_cli.capabilities.calibrate.measures.judge`.
-        people: In each nation.
+        people: Number of people in each nation.
     """
     asked = judged.filter(pl.col("ok").is_not_null())
     good = int(asked["ok"].sum())

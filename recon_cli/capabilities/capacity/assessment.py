@@ -36,7 +36,7 @@ from recon_cli.model.predicates import Masks
 from recon_cli.plurals import plural
 from recon_cli.schema import Release, Table
 
-#: Histogram cells that are written out at most.
+#: Most histogram cells that are enumerated.
 MOST_CELLS = 200_000
 
 
@@ -62,12 +62,12 @@ class LevelCapacity:
     """The capacity of one level's counts.
 
     Attributes:
-        geounits: With a known number of people.
-        cells: Published of a geounit.
+        geounits: Number of geounits with a known number of people.
+        cells: Number of published cells of a geounit.
         rank: Rank of these cells over all histogram cells.
         adds: Independent cells beyond those of finer levels.
         record_bits: Bits of all geounits' records.
-        exact_bits: Carried at most by exact counts, no more than `record_bits`.
+        exact_bits: Upper bound of the bits that exact counts carry, at most `record_bits`.
         spectrum: Eigenvalues of what one person adds to the counts.
         bits: (geounits,) bits of each geounit's records.
         sizes: (geounits,) people.
@@ -104,8 +104,8 @@ class ReleaseCapacity:
         histogram: Histogram cells that the published cells tell apart.
         prior: (histogram cells,) probabilities, from sums over the whole release.
         unit_design: Sparse (cells of a unit × histogram cells).
-        farthest: Over all two records of a unit, all levels together.
-        farthest_in_unit: The same in a unit's own counts.
+        farthest: Largest distance of two records of a unit, in the counts of all levels.
+        farthest_in_unit: Largest distance of two records of a unit, in the unit's own counts.
     """
 
     levels: tuple[LevelCapacity, ...]
@@ -262,8 +262,8 @@ class _Carried:
     """The capacity of the counts of one geounit, for any population.
 
     Attributes:
-        independent: Covariance of what one person adds to independent ones.
-        spectrum: Eigenvalues of what one person adds to all of them.
+        independent: Covariance of what one person adds to independent counts.
+        spectrum: Eigenvalues of the covariance of what one person adds to all counts.
     """
 
     cells: int

@@ -144,7 +144,7 @@ def fit_prior(release: Release, grain: Grain, margins: Sequence[MarginShare]) ->
 
     Args:
         grain: Resolves all margins.
-        margins: Those of the whole release.
+        margins: Margins of the whole release.
     """
     domain = enumerate_domain(grain.sizes)
     rows = [margin.masks for margin in margins]

@@ -14,7 +14,7 @@ from recon_cli.arrays import Float32Array, IntArray
 #: Pairs of records that are compared at a time.
 _SLAB = 4_000_000
 _ROUNDING = 1e-6
-#: A row with entries in more than one column of this many is full.
+#: A row is full if more than one in this many of its columns has an entry.
 _FULL = 50
 
 
@@ -36,11 +36,11 @@ def hiding_sd(squared: float, right: float) -> float:
     """Compute the normal noise that limits how often two records are told apart: Eq. (anysd).
 
     Args:
-        squared: Squared distance of the farthest two.
+        squared: Squared distance of the farthest two records.
         right: Probability that the better guess between them is right: above one half, below 1.
 
     Raises:
-        ValueError: ``right`` is not.
+        ValueError: ``right`` is out of range.
 
     >>> round(hiding_sd(4.0, right=0.75), 3)
     1.483
@@ -94,11 +94,11 @@ def _largest(A: sparse.csr_array) -> int:
 
 @dataclass(frozen=True)
 class _Products:
-    """Inner products of columns: full rows by dense arithmetic, as their squares need.
+    """Inner products of columns, in which rows with many entries are dense arrays.
 
     Attributes:
         full: (rows × columns) rows with many entries.
-        thin: Sparse (rows × columns), the others.
+        thin: Sparse (rows × columns) the other rows.
     """
 
     full: npt.NDArray[np.float32]

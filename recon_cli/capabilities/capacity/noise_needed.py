@@ -1,7 +1,7 @@
 """How much noise the counts of a release would need, by three criteria.
 
-One of them is a simulation: records are decoded from counts with Gaussian noise, to find how much
-noise makes that pointless.
+One criterion is a simulation: records are decoded from counts with Gaussian noise, to find how much
+noise makes decoding pointless.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class DecoderTrial:
     """The result of decoding simulated units.
 
     Attributes:
-        sd: Standard deviations of the noise, rising.
-        right: For each the share of people whose histogram cell was found.
-        baseline: The same without any count but each unit's number of people.
+        sd: Standard deviations of the noise, sorted.
+        right: For each noise the share of people whose histogram cell was found.
+        baseline: This share if only each unit's number of people is known.
         people: Number of simulated people.
     """
 
@@ -92,7 +92,7 @@ class _Fit:
     Attributes:
         A: Sparse (rows × histogram cells).
         basis: (rank × histogram cells) orthonormal; its rows span those of ``A``.
-        shrink: (rank,) what agreement between the halves leaves of each.
+        shrink: (rank,) factor of each coordinate, from agreement between the halves.
     """
 
     A: sparse.csr_array

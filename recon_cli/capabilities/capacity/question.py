@@ -102,7 +102,7 @@ def count_equations(plan: Plan, published: Publication, tables: str) -> pl.DataF
     """Count equations, one row for each region of a partition.
 
     Args:
-        plan: For exact counts.
+        plan: The plan for exact counts.
         tables: Name of the plan's tables.
 
     Returns:

@@ -3,7 +3,8 @@
 Counts of 1 or 2 in P1 and P2 are published as zero, unmarked. P3 and P4, the same tables of people
 of voting age, are withheld as a whole if the smallest group with anybody has 1 to 14 people: of any
 age, as the study's code counts them, or of voting age. Every other table of a release is withheld
-where 1 to 14 people live. There is no complementary suppression, so no count is provably protected.
+if 1 to 14 people live there. There is no complementary suppression, so no count is provably
+protected.
 
 The rules are those of the schema ``pl94_1980``: race in seven groups, no totals; a schema of one's
 own may have further tables.
@@ -27,9 +28,9 @@ from recon_cli.statement.suppression import Suppressed, Zeroed
 #: Tables whose counts under `BELOW` become zero.
 ZEROED: Final = ("P1", "P2")
 BELOW: Final = 3
-#: Whose smallest group decides.
+#: The people whose smallest group decides.
 Decides = Literal["all_ages", "voting_age"]
-#: Table that may be withheld → the one whose smallest group decides.
+#: Table that may be withheld → the table whose smallest group decides.
 WITHHELD: Final[Mapping[Decides, Mapping[str, str]]] = {
     "all_ages": {"P3": "P1", "P4": "P2"},
     "voting_age": {"P3": "P3", "P4": "P4"},
@@ -58,7 +59,7 @@ GROUPS: Final = pl.Schema(
 #: Level above the partitions → how many digits of their geoids it has.
 _ABOVE: Final = {"state": 2, "nation": 0}
 
-#: Line of Table 18 → the table of which the cells are counted.
+#: Line of Table 18 → the table whose cells are counted.
 _CELL_PANELS: Final = {"A": "P1", "B": "P2", "C": "P3", "D": "P4"}
 #: Line of Table 19 → the table that is withheld.
 _TABLE_PANELS: Final = {"A": "P3", "B": "P4"}
@@ -142,7 +143,7 @@ def _withheld(release: Release, counts: pl.DataFrame, decides: Decides) -> pl.Da
 
 
 def _people(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return ``geoid, count``: everybody where anybody lives."""
+    """Return ``geoid, count``: the number of people of each inhabited geounit."""
     return counts.filter(pl.col("table") == "P1").group_by("geoid").agg(pl.col("count").sum())
 
 
@@ -164,9 +165,10 @@ def _withheld_cells(release: Release, counts: pl.DataFrame, decides: Decides) ->
 def rates_of_1980(
     release: Release, truth: Publication, decides: Decides = "all_ages"
 ) -> pl.DataFrame:
-    """Count what the rules change, as Tables 18 and 19 do: before any other rule is applied.
+    """Count what the rules change, as Tables 18 and 19 do: each rule by itself.
 
-    Only geounits with people count, for tables of people of voting age those with any.
+    Only geounits with people count; for tables of people of voting age, only those with such
+    people.
 
     Args:
         release: Has the tables P1 to P4.
@@ -181,7 +183,7 @@ def rates_of_1980(
 
 
 def groups_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
-    """Return what the rates of states and of the nation follow from.
+    """Return the counts that determine the rates of states and of the nation.
 
     Returns:
         Columns of `GROUPS`: the counts by race and ethnicity of the partition's largest geounits.
@@ -256,9 +258,8 @@ def compare_rates(release: Release, rates: Iterable[pl.DataFrame]) -> pl.DataFra
         rates: Columns of `RATES`, of every partition and of `rates_above`.
 
     Returns:
-        Columns of `RATES`, ``pct``, and ``published_pct``, the study's. Panel C of the study's
-        Table 18 shows the tables of Panel A of its Table 19 and no cells: beside our cells of P3
-        nothing is put.
+        Columns of `RATES`, ``pct``, and ``published_pct``, the study's. It is null for Panel C of
+        Table 18, where the study shows the tables of Panel A of Table 19 and not the cells of P3.
     """
     levels = [*(level.name for level in release.geography.levels), *_ABOVE]
     order = {name: at for at, name in enumerate(levels)}

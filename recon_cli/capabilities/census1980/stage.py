@@ -52,13 +52,13 @@ class Census1980Stage(CountsStage[Census1980, None]):
         return suppress_as_in_1980(self.release, truth, self.config.decides)
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
-        """Protect like other counts; no table of the rules has the number of people."""
+        """Protect like other counts, and add the people, whose number no table of the rules has."""
         for made in super().protect(shared, piece, on_progress):
             totals = {**made.totals, "people": piece.people}
             yield replace(made, totals=totals, done=(made.done[0], piece.people))
 
     def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:
-        """Return the lines of Tables 18 and 19, and what those of states and the nation need."""
+        """Return the lines of Tables 18 and 19, and the counts for the states' and nation's."""
         rates = rates_of_1980(self.release, truth, self.config.decides)
         return rates, groups_of_1980(self.release, truth)
 

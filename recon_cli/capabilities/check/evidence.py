@@ -242,8 +242,8 @@ class Before:
     Attributes:
         explains: Whether examples come with the counts that give them away.
         base: The other publications by themselves, audited.
-        records: The same in the features of all, with proofs about records; each is None where no
-            rule needs it.
+        records: The other publications in the features of all, with proofs about records. `base`
+            and `records` are None if no rule needs them.
     """
 
     candidate: str

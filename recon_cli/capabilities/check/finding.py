@@ -18,11 +18,11 @@ class Finding:
     """The known violations of a rule.
 
     Attributes:
-        proven: Violations, at least.
+        proven: Least number of violations.
         possible: Number of possible violations that are not proven; with ``gaps``, among those
             that were asked about.
-        of: Counts or people that were looked at; None where nobody says how many people there are.
-        gaps: Why there may be any number of others, half a sentence each.
+        of: Number of examined counts or people; None if the number of people is unknown.
+        gaps: Reasons why there may be any number of others, half a sentence each.
         tables: Proven violations by table, where they are counts.
     """
 
@@ -83,8 +83,8 @@ def found_counts(violations: pl.DataFrame, of: int, possible: int = 0) -> Findin
 
     Args:
         violations: A row each: ``geoid, table, cell`` and what is known.
-        of: Counts that were looked at.
-        possible: Others of them that may violate it.
+        of: Number of examined counts.
+        possible: Number of other examined counts that may violate the rule.
     """
     return Finding(
         violations.height,
@@ -99,8 +99,8 @@ def found_people(units: pl.DataFrame) -> Finding:
     """Make a finding of people who violate a rule.
 
     Args:
-        units: A geoid; ``people``, ``at_least`` and ``at_most`` of them who do, null where
-            nothing bounds them.
+        units: A geoid, ``people``, and bounds ``at_least`` and ``at_most`` of the number of people
+            who violate the rule, null if unbounded.
     """
     unbounded = units["at_most"].null_count() > 0
     at_most = units["at_most"].fill_null(units["people"])

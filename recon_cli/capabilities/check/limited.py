@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 from recon_cli.errors import WorkerError
 from recon_cli.execute.children import block_interrupts
 
-#: A process that is asked to end has so long to stop its own workers, and to tell what it has.
+#: Seconds that a terminated process has to stop its own workers and to report its results.
 _STOP_SECONDS = 8.0
 
-#: Called with what takes each result.
+#: Function that is called with the receiver of its results.
 Reports = Callable[[Callable[[Any], None]], None]
 
 
@@ -24,9 +24,9 @@ def results_until(end: float, function: Reports) -> Iterator[Any]:
     """Yield what ``function`` reports until it returns or the time is over.
 
     Args:
-        end: By `time.monotonic`; the process is stopped then, as by SIGTERM: what it reports of
-            that within a few seconds counts.
-        function: Can be pickled, and so can what it reports.
+        end: End by `time.monotonic`, when the process is terminated; results that it reports
+            within a few seconds after that count.
+        function: Function that can be pickled, as can its results.
 
     Raises:
         Exception: What the function raised.

@@ -1,8 +1,8 @@
 """New violations of a candidate beside other publications: `check.scope: new`.
 
 A count is *newly recovered* if all publications together leave one value, while without the
-candidate two solutions are known that differ in it. For people the violations without the candidate
-are subtracted from those with it: more counts make no certain record uncertain.
+candidate two solutions with different values are known. Of violations about people, those without
+the candidate are subtracted: more counts make no certain record uncertain.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ class NewCounts:
 
     Attributes:
         settled: Columns of ``audit/``, and ``before``: the status without the candidate.
-        undecided: The same for counts that may or may not be determined.
-        asked: Number of counts asked for, and of those that stayed open.
+        undecided: The same columns for counts that may or may not be determined.
+        asked: Number of withheld counts.
+        unanswered: Number of examined counts without an answer.
     """
 
     release: Release
@@ -92,8 +93,9 @@ class NewCounts:
 def new_counts(now: Evidence, before: Before, sizes: tuple[int, int]) -> Iterator[NewCounts]:
     """Yield the counts that only all publications together determine, partition by partition.
 
-    It examines only counts that the base does not determine, only whether they are determined, and
-    only counts that can be of the sizes: neither a bound of the base nor a solution excludes it.
+    Counts are not examined if the base determines them, or if a bound of the base or a known
+    solution shows that their size is not asked for. Of the others only whether they are determined
+    is decided.
 
     Args:
         sizes: The least and the greatest count that matters.
@@ -173,7 +175,7 @@ def _before(
     """
     known = rows.select(CELL).clear().with_columns(before=pl.lit("", pl.String))
     if audited is not None:
-        # Of a count that two publications ask for, whatever was shown of either.
+        # If two publications have the count, keep the status that was decided for either.
         shown = audited.with_columns(before="status").sort(pl.col("status") == UNDECIDED)
         shown = shown.unique(_PEOPLE, keep="first", maintain_order=True)
         known = _by_people(part.release, rows).join(shown, on=_PEOPLE).select(*CELL, "before")

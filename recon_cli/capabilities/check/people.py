@@ -279,11 +279,11 @@ class Categories(Subject):
 
 
 class Disclosed(Subject):
-    """People of whom known columns determine another one.
+    """People for whom known columns determine another column.
 
     Attributes:
-        kind: Which disclosure, as in ``disclosures/``.
-        known: Most columns of a person that are known.
+        kind: Kind of disclosure, as in ``disclosures/``.
+        known: Greatest number of known columns.
     """
 
     needs = (RECONSTRUCT, SOLVAR, CLAIMS)
@@ -354,6 +354,6 @@ class Disclosed(Subject):
             proofs.columns,
         )
         if proofs.mode != "exact" and not evidence.stands_alone:
-            # What a unit alone attains the whole may not.
+            # Values that a unit alone attains may not be attained in its whole region.
             cells = cells.with_columns(attained=pl.col("here") > 0)
         return alike_people(proofs.release, cells, proofs.columns, self.known)

@@ -32,7 +32,7 @@ from recon_cli.schema.files import load_register
 from recon_cli.schema.register import compose
 from recon_cli.store import INGEST, Stage
 
-#: Number of a rule, what is known of it now, and by what.
+#: Number of a rule, its present finding, and the grounds of that.
 _Found = tuple[int, Finding, Grounds]
 
 
@@ -41,7 +41,7 @@ class GivenConfig:
     """A config as the command line names it; see `recon_cli.config.load_config`.
 
     Attributes:
-        explains: Whether examples of counts come with those that give them away.
+        explains: Whether examples of counts come with the counts that give them away.
     """
 
     path: Path | None
@@ -61,8 +61,8 @@ def check(given: GivenConfig, started: float) -> tuple[Judged, ...]:
     """Run the stages that the rules need, and judge each rule by their proofs.
 
     Args:
-        started: Start of ``check.seconds``, by `time.monotonic`; what is not done when they are
-            over is undecided.
+        started: Start of ``check.seconds``, by `time.monotonic`; rules that are not decided when
+            these are over stay undecided.
     """
     section = given.run().config.section(Check)
     nothing = Finding(gaps=("the time was over before the tables were read",))
@@ -85,7 +85,7 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
     """Run the stages that the rules need, and re-evaluate after each the rules that need it.
 
     Args:
-        report: Is called with what is known of a rule, each time that more is.
+        report: Called with the finding of a rule each time that more is known.
     """
     run = given.run()
     section = run.config.section(Check)

@@ -28,16 +28,15 @@ def tag_records(
     """Add a flag to records for each question of a rule on microdata.
 
     Args:
-        records: The unit's geoid, and the features or what stands for them.
+        records: The unit's geoid, and the features or columns that stand for them.
         unique: Name → features and recodes: whether a record is alone with its values in its unit.
-        geography: People that a place must have.
+        geography: Least number of people of a place.
         zero: Geoids of units with a proof of zero solution variability.
-        certain: Records that are in every solution: the unit's geoid and the features or recodes
-            that are proven of them, others not. Where more records have their values, the first
-            of them are flagged.
+        certain: Records in every solution: the unit's geoid and only the features or recodes that
+            are proven. If more records have the same values, the first are flagged.
         totals: For each category its features or recodes and ``count``, the people of the country
             with these values.
-        category: People of the country that a value must have; one number, or one for each.
+        category: Least number of people of the country with a value: one number, or one for each.
 
     Returns:
         The records, with ``unique_NAME``, ``below_geography`` and, where it is known,
@@ -83,7 +82,7 @@ def are_rare(
 
     Args:
         totals: Features or recodes, and ``count``; rows with the same values add up.
-        at_least: People that are enough.
+        at_least: Number of people that is enough.
 
     Raises:
         SourceError: Values of a record have no row, or a column is not as the schema says.

@@ -1,4 +1,4 @@
-"""Verified claims of a batch: bounds of all groups, and of the people whom they disclose.
+"""Verified claims of a batch: bounds of all groups, and of the number of disclosed people.
 
 Each unit is examined alone, with its own tables as equalities and coarser ones as upper bounds (Eq.
 4.9 of the 2010 study): claims that hold there hold in every solution of the region, too.
@@ -34,15 +34,15 @@ from recon_cli.model.program import LinearConstraints
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: Groups that no solution refutes, times histogram cells of a unit; groups beyond stay undecided.
+#: Most unrefuted groups times histogram cells of a unit; further groups stay undecided.
 _MEMBERSHIPS = 60_000_000
-#: Variables times distinct sets of a unit that are settled: some thirty bytes each.
+#: Most variables times distinct sets of a unit that are settled: some thirty bytes each.
 _COEFFICIENTS = 10_000_000
-#: Vertices in a row that refute nothing, after which no further ones are looked for.
+#: Number of consecutive vertices that refute nothing after which the search ends.
 _DRY = 4
-#: Groups whose sizes one vertex is to change.
+#: Most groups whose sizes the cost of one vertex is to change.
 _AT_ONCE = 64
-#: Weight of random costs beside these: they only choose among equal vertices.
+#: Weight of random costs beside those of groups: they only choose among tied vertices.
 _NOISE = 1e-3
 
 
@@ -53,15 +53,15 @@ class UnitPrograms:
     Attributes:
         rows: The relaxed rows.
         incumbent: A solution: people in each candidate.
-        is_excluded: For each unit whether nothing can be claimed of it: people are missing from
-            the incumbent, or it stands for places that are not listed.
-        is_open: For each unit whether nothing bounds its people: then only what propagation
-            proves is claimed.
-        is_loose: Whether rows admit people who print other medians: what is proven holds, and more
+        is_excluded: For each unit whether nothing can be claimed: people are missing from the
+            incumbent, or the unit stands for places that are not listed.
+        is_open: For each unit whether nothing bounds its people: then claims rest on propagation
+            alone.
+        is_loose: Whether rows admit people who print other medians: then proofs are valid, but more
             may be true.
         unbounded: Histogram cells of open units that no row mentions.
-        defined: Places of two columns → which values of the first say by definition what the
-            second is, see `recon_cli.schema.Release.defines`.
+        defined: Places of two columns → which values of the first determine the second by
+            definition, see `recon_cli.schema.Release.defines`.
         seconds: Deterministic seconds for each unit.
     """
 
@@ -82,16 +82,17 @@ class BatchClaims:
     """The groups of a batch with their proven bounds.
 
     Attributes:
-        lower: No solution has fewer people in the group.
-        upper: No solution has more; refined only where the known solutions agree.
-        proof: The place in `GROUNDS` of what the bounds rest on.
+        lower: Proven least size of each group.
+        upper: Proven greatest size of each group; refined only where the known solutions agree.
+        proof: For each group the place in `GROUNDS` of the evidence for the bounds.
         undecided: Whether effort ended before the least size was known, or before it was known
             whether all solutions agree.
-        possible: For each histogram cell whether a solution may have people in it; of units that
-            nothing is claimed of, each.
-        zero_proof: For each that none has the place in `GROUNDS` of what that rests on.
-        disclosed: (kinds × known columns × units) the least number of people of whom at most so
-            many columns settle another one.
+        possible: For each histogram cell whether a solution may have people in it; true for all
+            cells of units without claims.
+        zero_proof: For each cell that is empty in all solutions the place in `GROUNDS` of the
+            evidence.
+        disclosed: (kinds × known columns × units) the least number of people for whom so many
+            columns, or fewer, determine another one.
     """
 
     groups: Groups
@@ -114,7 +115,7 @@ def verify_batch(
     """Bound the size of every group in which the incumbent has people: Eq. (claim).
 
     Args:
-        histogram: Their histogram cells; its columns are the claims'.
+        histogram: The units' histogram cells, over the columns of claims.
     """
     batch = _Batch(programs, histogram, quarantine)
     batch.settle_groups()
@@ -144,7 +145,7 @@ class _OpenUnit:
     """The residue of a unit after propagation.
 
     Attributes:
-        merged: The same over sums of variables that no row tells apart.
+        merged: The component's program over sums of variables that no row tells apart.
         of_variable: For each of the component's variables its place among the unit's cells.
     """
 
@@ -175,7 +176,7 @@ class _Batch:
         self.possible: BoolArray = ~is_claimed | (self._by_cell(bounds.upper) > 0)
         self.zero_proof = np.zeros(len(self.possible), dtype=np.int64)
         self.held = held[self.groups.held]
-        # What propagation settles is as the incumbent has it.
+        # Variables that propagation settles have the incumbent's value.
         self.lower = self.groups.sums(self.held)
         self.upper = self.lower.copy()
         self.proof = np.zeros(len(self.lower), dtype=np.int64)
@@ -303,8 +304,8 @@ class _Batch:
     def _unrefuted(self, unit: int, space: _OpenUnit, left: IntArray) -> IntArray:
         """Return the groups whose claimed exact size, or least size, no solution refutes.
 
-        Solutions are sought in which groups differ that agree in the known ones. A group that is
-        empty in some solution is decided: it has at least nobody.
+        Solutions are sought that change the sizes of groups on which the known solutions agree. A
+        group that is empty in some solution is decided: its least size is 0.
         """
         groups = space.groups.groups
         lower, least = self.lower[groups[left]], self.groups.sums(self.held)[groups[left]]
@@ -377,7 +378,7 @@ class _Batch:
         return least.reshape(len(KINDS), self.groups.columns, units)
 
     def _least_in(self, unit: int, space: _OpenUnit, chosen: BoolArray) -> IntArray:
-        """Return for each choice of an open unit's groups the proven least number of people."""
+        """Return the proven least number of people in each choice of an open unit's groups."""
         mine = space.groups
         covered = mine.unions(chosen[:, mine.groups])
         least: IntArray = covered.astype(np.int64) @ self.cell_lower[mine.cells]
@@ -388,7 +389,7 @@ class _Batch:
         return least
 
     def _settle(self, unit: int, sets: BoolArray) -> tuple[SettledSets, IntArray]:
-        """Settle the distinct sets of a unit's cells; return also which of them each set is."""
+        """Settle the distinct sets of a unit's cells; also return for each set its number there."""
         space = self.open_units[unit]
         first, of_set = distinct_rows(sets[:, space.of_variable])
         distinct = Sets(*space.merged.between(sets[first][:, space.of_variable]))
@@ -400,11 +401,11 @@ class _Batch:
 
 
 def _affordable(space: _OpenUnit, size: IntArray, members: BoolArray) -> BoolArray:
-    """Select the groups of a unit to ask for: where there are many, those of few columns.
+    """Select the groups of a unit to settle: if there are too many, those with few columns.
 
     Args:
         size: For each group its number of columns.
-        members: (groups × the unit's cells) what is in each.
+        members: (groups × the unit's cells) which cells are in each group.
     """
     _, of_set = distinct_rows(members[:, space.of_variable])
     most = max(_COEFFICIENTS // space.merged.program.shape[1], 1)

@@ -1,7 +1,7 @@
 """Duplicate columns: variables with the same coefficients in every row, replaced by their sum.
 
-No row distinguishes them, so their sum can be split among them freely. A functional that has only
-some of them lies between two functionals of the sums.
+No row distinguishes these variables, so their sum can be split among them freely. A functional that
+contains only some of them lies between two functionals of the sums.
 
 See *duplicate columns* in docs/glossary.md.
 """
@@ -24,8 +24,8 @@ class MergedProgram:
     """A program over sums of variables that no row distinguishes.
 
     Attributes:
-        program: Over the sums.
-        of_variable: For each variable of the original program the sum that it is in.
+        program: The program over the sums.
+        of_variable: For each variable of the original program the number of its sum.
     """
 
     program: IntegerProgram
@@ -57,11 +57,11 @@ class MergedProgram:
     def between(self, members: BoolArray) -> tuple[BoolArray, BoolArray]:
         """Return the sums whose variables are all in a set, and the sums with some variable in it.
 
-        No solution has less in the set than the former, nor more than the latter; and for given
-        sums some solutions attain each.
+        A set has at least the former sums and at most the latter; for given values of the sums,
+        some solutions attain each bound.
 
         Args:
-            members: (sets × original variables) what is in each set.
+            members: (sets × original variables) which variables are in each set.
         """
         order, starts = self._by_sum
         if len(order) == len(starts):
@@ -76,7 +76,7 @@ def merge_duplicate_columns(program: IntegerProgram) -> MergedProgram:
     """Merge variables with the same coefficients, if each may be as large as their sum can be.
 
     Args:
-        program: The program; without negative coefficients, or nothing is merged.
+        program: The program; if it has negative coefficients, nothing is merged.
     """
     A = sparse.csc_array(program.constraints.A)
     most = _most_by_rows(program, A)
@@ -93,7 +93,7 @@ def merge_duplicate_columns(program: IntegerProgram) -> MergedProgram:
 
 
 def _most_by_rows(program: IntegerProgram, A: sparse.csc_array) -> IntArray:
-    """Return for each variable the upper bound by the rows alone, if it is not below 0."""
+    """Return each variable's upper bound by the rows alone, without limit where there is none."""
     nothing = np.full(A.shape[1], np.iinfo(np.int64).max)
     if not A.nnz or A.data.min() <= 0:
         return nothing

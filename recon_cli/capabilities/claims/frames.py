@@ -108,7 +108,7 @@ class BatchFrames:
         )
 
     def _of_nobody(self, trivial: TrivialGroups) -> Iterator[pl.DataFrame]:
-        """Yield the minimal empty groups that no cell of the unit states."""
+        """Yield the minimal empty groups that no published cell of the unit states."""
         release, histogram, counts = self.plan.release, self.histogram, self.counts
         recodes = [release.column_groups(name) for name in histogram.columns]
         if not recodes:  # tables of totals alone
@@ -164,7 +164,7 @@ class BatchFrames:
         return _frame(columns | self._labels(subset, values), schema)
 
     def _proof_of_absence(self, cells: slice, subset: IntArray, values: IntArray) -> IntArray:
-        """Return the strongest evidence that the zeros of each group's cells need."""
+        """Return for each group the strongest evidence that any of its cells needs to be empty."""
         proof = np.zeros(len(subset), dtype=np.int64)
         settled = np.flatnonzero(self.verified.zero_proof[cells] > 0) + cells.start
         columns = np.arange(values.shape[1])
@@ -189,7 +189,8 @@ class BatchFrames:
     def _is_maximal(self) -> BoolArray:
         """Test for each group whether no claim with one more column has the same count.
 
-        One more is enough: if a claim with several more has it, all groups between have it too.
+        One more column is enough: if a claim with several more has this count, so have all groups
+        between.
         """
         groups, lower = self.verified.groups, self.verified.lower
         maximal = np.ones(len(lower), dtype=bool)

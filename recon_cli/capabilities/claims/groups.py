@@ -1,8 +1,8 @@
 """Groups of people defined by columns and values on them, unit by unit.
 
 A *group* is the set of a unit's histogram cells with given values on some of the columns. A claim
-that at least one person is in a group must hold in the known solution, too, so only groups with
-somebody there are kept: those of its *held* cells.
+that at least one person is in a group must hold in the known solution, too. So only groups with a
+*held* cell are kept: a cell that has people in that solution.
 
 See *group*, *identity disclosure*, *attribute disclosure* and *inferential disclosure* in
 docs/glossary.md.
@@ -30,7 +30,7 @@ from recon_cli.schema import Release, Table
 #: Subsets of the columns, as bits.
 Subsets = npt.NDArray[np.unsignedinteger[Any]]
 
-#: Keys of some subsets that are looked at together.
+#: Most keys of subsets that are processed together.
 _KEYS = 4_000_000
 #: Kinds of disclosure by increasing strength: each contains those before.
 KINDS = ("identity", "attribute", "inferential")
@@ -40,9 +40,9 @@ def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage)
     """Return the columns of claims, including those that the schema's ``histogram`` omits.
 
     These are the histogram columns of each feature that a published cell of ``tables``, or a
-    printed statistic, distinguishes; for a feature of cells without one, the coarsest of its
-    microdata columns. If a unit's own cells distinguish values that these merge, the feature
-    itself is added.
+    printed statistic, distinguishes; if cells distinguish a feature without a histogram column, the
+    coarsest of its microdata columns. If a unit's own cells distinguish values that these columns
+    merge, the feature itself is added.
     """
     counted = release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(tables)
@@ -73,7 +73,7 @@ def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage)
 def unasked_features(
     release: Release, tables: Sequence[Table], coverage: Coverage
 ) -> tuple[str, ...]:
-    """Return the features of which coarser tables, or statistics, tell apart what no claim does."""
+    """Return the features that coarser tables or statistics distinguish more finely than claims."""
     cells = (cell for pattern in coverage for _, cell in pattern.published_cells(tables))
     columns = claim_columns(release, tables, coverage)
     joined = release.joined_by(columns, cells)
@@ -102,8 +102,8 @@ class Groups:
     Subset ``s`` has column ``j`` if bit ``j`` of ``s`` is set. Groups are numbered by subset.
 
     Attributes:
-        held: The histogram cells with somebody in the known solution, rising.
-        of_held: (subsets × held cells) the group that each is in.
+        held: The histogram cells with somebody in the known solution, sorted.
+        of_held: (subsets × held cells) the group of each held cell.
         place: For each group the place of one of its cells in `held`.
     """
 
@@ -139,7 +139,7 @@ class Groups:
         return order[starts[unit] : starts[unit + 1]] if unit + 1 < len(starts) else order[:0]
 
     def sums(self, of_held: IntArray) -> IntArray:
-        """Sum a number of each held cell over each group."""
+        """Sum numbers of held cells over each group."""
         weights = np.broadcast_to(of_held, self.of_held.shape).ravel()
         totals = np.bincount(self.of_held.ravel(), weights, len(self.subset))
         return totals.astype(np.int64)
@@ -158,7 +158,7 @@ class Groups:
     def in_unit(
         self, unit: int, histogram: HistogramCells, others: HistogramCells | None = None
     ) -> UnitGroups:
-        """Return the groups of one unit, over its histogram cells, or over others of it."""
+        """Return the groups of one unit over its cells in ``histogram``, or in ``others``."""
         among = histogram if others is None else others
         groups = self.of_unit(unit)
         places, of_group = np.unique(self.place[groups], return_inverse=True)
@@ -177,8 +177,8 @@ class UnitGroups:
     """The groups of one unit.
 
     Attributes:
-        held: For each group a held cell that is in it.
-        alike: (held cells × cells) the columns on which two have the same values, as bits.
+        held: For each group one of its held cells.
+        alike: (held cells × cells) the columns on which both have the same values, as bits.
     """
 
     groups: IntArray
@@ -198,7 +198,7 @@ class UnitGroups:
         return members
 
     def sums(self, n: IntArray) -> IntArray:
-        """Sum a number of each cell over each group.
+        """Sum numbers of cells over each group.
 
         Cells that agree on some columns agree on every subset of them: the sums accumulate over the
         supersets of each subset, one column at a time.
@@ -240,8 +240,8 @@ def make_groups(histogram: HistogramCells, held: IntArray) -> Groups:
     """Make every group of a batch.
 
     Args:
-        histogram: The histogram cells of the batch; its columns are the claims'.
-        held: Those with somebody in the known solution, rising.
+        histogram: The histogram cells of the batch, over the columns of claims.
+        held: The cells with people in the known solution, sorted.
     """
     values, unit = histogram.groups[held], histogram.unit[held]
     local = _numbered(unit[None])
@@ -283,7 +283,7 @@ def _subsets(columns: int) -> type[np.unsignedinteger[Any]]:
 
 
 def distinct_rows(rows: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
-    """Return the index of one of each distinct row, and for each row which of them it is.
+    """Return the index of one instance of each distinct row, and for each row its number there.
 
     Like `np.unique`, which compares rows byte by byte; here their hashes are sorted, and rows with
     equal hashes are compared.
@@ -315,14 +315,14 @@ def disclosing_groups(
     """Test for each kind of disclosure which groups determine another column: Eq. (alike).
 
     A group whose size is verified discloses another column if, in every solution, enough of its
-    people share one value of it. *Identity*: the group is one person. *Attribute*: the group is of
-    any size and provably alike. *Inferential*: at least a share of the group is alike.
+    people share one value of that column. *Identity*: the group is one person. *Attribute*: all
+    people of a group of any size share it. *Inferential*: at least ``share`` of the group does.
 
     Args:
         lower: For each group its proven least size.
-        upper: Its proven greatest size.
+        upper: For each group its proven greatest size.
         share: The least proven share at which a value counts as inferred, above 0, at most 1.
-        is_defined: Returns for some groups whether they define a column's value.
+        is_defined: Tests which groups determine a column's value by definition.
     """
     found = {kind: np.zeros(len(lower), dtype=bool) for kind in KINDS}
     exact = (lower == upper) & (lower > 0)

@@ -1,4 +1,4 @@
-"""The question of `recon claims`: what is true of people in every solution.
+"""The question of `recon claims`: which statements about people hold in every solution.
 
 See *verified claim* in docs/glossary.md.
 """
@@ -48,11 +48,11 @@ from recon_cli.seeding import digest_seed
 
 TABLES = "tables"
 ASSUMED = "tables and rules"
-#: Groups of a batch, about: subsets of columns times units.
+#: Approximate number of groups of a batch: subsets of columns times units.
 _GROUPS = 65_536
-#: Units of a batch whose counts are intervals: what is finished of them is kept together.
+#: Units of a batch if counts are intervals; a batch is one checkpoint.
 _UNITS_OF_INTERVALS = 16
-#: Columns → all reconstructed records with these, part by part.
+#: Columns → these columns of all reconstructed records, part by part.
 ReadRecords = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
 
@@ -62,13 +62,13 @@ def claims_with_foundations(
     """Add the foundation of each claim.
 
     Args:
-        claims: Proven under all structural zeros: ``key``, ``count``, ``exact``.
-        tables_alone: Proven without those that are assumptions.
+        claims: Claims proven under all structural zeros: ``key``, ``count``, ``exact``.
+        tables_alone: Claims proven without structural zeros that are assumptions.
         key: The columns that name the group of a claim.
 
     Returns:
-        ``rests_on`` besides: ``tables`` where the same, or more, is proven without assumptions,
-        else ``tables and rules``.
+        ``claims`` with ``rests_on``: ``tables`` where the same, or more, is proven without
+        assumptions, else ``tables and rules``.
     """
     other = tables_alone.select(*key, _count="count", _exact="exact")
     joined = claims.join(other, on=list(key), how="left", nulls_equal=True, maintain_order="left")
@@ -83,14 +83,14 @@ class VerifiedClaims(ShownBySize):
     """Statements that hold in every solution, unit by unit.
 
     Attributes:
-        claims: One row per claim: the unit's geoid, ``k`` (how many columns it has), the columns
-            (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
+        claims: One row per claim: the unit's geoid, ``k`` (its number of columns), the columns
+            (null where the claim does not use one), ``count`` and ``exact``: exactly, or at least,
             this many people have these values, with ``at_most`` if asked for; ``singleton``
             (exactly one), ``maximal`` (no claim with further columns has the same count),
             ``trivial`` (one published cell, or a sum of one table's cells; of at most four
             columns), ``proof`` (``propagation``, ``rows``, ``lp``, ``solver``) and
             ``rests_on``: ``tables``, or
-            ``tables and rules``, where it is proven only under structural zeros that are
+            ``tables and rules``, where the claim is proven only under structural zeros that are
             assumptions. See `capabilities.claims.surprise.with_surprise` for the chances of
             guessing.
         units: One row per unit: its geoid, ``population``, ``claims``, ``exact_claims``,
@@ -99,8 +99,8 @@ class VerifiedClaims(ShownBySize):
             proves is claimed alone; ``undecided``: likewise, since the search was stopped) and
             ``seconds``.
         disclosures: One row per unit with people and number of columns ``known``: the least number
-            of people of whom at most this many columns settle another one, by kind of disclosure:
-            ``identity``, ``attribute``, ``inferential``.
+            of people for whom so many columns, or fewer, determine another one, by kind of
+            disclosure: ``identity``, ``attribute``, ``inferential``.
     """
 
     columns: tuple[str, ...]
@@ -130,9 +130,9 @@ class ClaimPlans:
     """The plans under which claims are verified.
 
     Attributes:
-        assuming: All structural zeros.
-        tables_alone: Those alone that are no assumptions; None where none is.
-        trivial: Groups that one table states; looked up once for all units.
+        assuming: Plan with all structural zeros.
+        tables_alone: Plan without structural zeros that are assumptions; None if there are none.
+        trivial: Test for groups that one table states; looked up once for all units.
     """
 
     assuming: Plan
@@ -211,7 +211,7 @@ class _Partition:
         """Verify batch by batch; batches that were finished before are read from the checkpoint."""
         counts = arrange_counts(self.plan, self.data.published, joins_statistics=True)
         at_once, is_whole = max(_GROUPS >> len(self.columns), 1), counts.intervals is None
-        # Units are taken alone, so that a region with too many candidates to list is cut.
+        # Each unit is examined alone, so a region with too many candidates to list can be divided.
         batch = at_once if is_whole else _UNITS_OF_INTERVALS
         if counts.statistics is not None:  # of whole places, with single values listed
             batch, is_whole = 1, True
@@ -269,7 +269,7 @@ def _programs(known: KnownBatch, options: Claims, columns: tuple[str, ...]) -> U
     is_excluded = known.missing | ~counts.is_listed[system.units]
     is_open = ~system.is_bounded & ~is_excluded
     rows = system.people_rows_of_units()
-    # Of a region that is cut not all people of a coarser geounit are here.
+    # A batch of a divided region does not have all people of a coarser geounit.
     checked = system.people_rows if counts.intervals is None else rows
     return UnitPrograms(
         rows=rows,
@@ -295,7 +295,7 @@ class ClaimsQuestion(Question):
 
     Attributes:
         everybody: All records, counted by the columns of claims.
-        laws: Laws of the counts, in words; none where all are exact.
+        laws: Laws of the counts, in words; empty if all counts are exact.
     """
 
     plans: ClaimPlans

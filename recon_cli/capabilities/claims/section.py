@@ -39,7 +39,7 @@ def _render(claims: ClaimFindings, findings: Findings, words: Words) -> tuple[Re
 
 
 def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTable:
-    """Tabulate how likely guessing makes claims about exactly one record."""
+    """Tabulate the probability that a guess is a true claim about exactly one record."""
     has_regions = claims.surprise["p_region"].is_not_null().any()
     header = ["columns", "claims about exactly one"]
     header += (

@@ -1,7 +1,7 @@
 """Least and greatest sizes of many sets of one unit's people: refuted by solutions, or proven.
 
-In order of cost: the bounds of the variables, sums of rows, duals of the linear relaxation and the
-solutions at its vertices, and bound tightening by two engines.
+The steps, in order of cost: bounds of the variables, sums of rows, duals of the linear relaxation
+and solutions at its vertices, and bound tightening by two engines.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import Ends, EndSearch
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: Vertices near an end that is not reached, and how much a random cost decides there.
+#: Vertices that are tried near an end that is not attained, and the weight of their random costs.
 _NEAR = 8
 _NEAR_NOISE = 0.1
 
 
 @dataclass(frozen=True)
 class Sets:
-    """Sets of variables, some of which may be partly in a set.
+    """Sets of variables; a variable may be partly in a set.
 
     Attributes:
-        inner: (sets × variables) what is in each set for certain; its sum is the least size.
-        outer: (sets × variables) what may be in it; its sum is the greatest size. The same array
-            where no variable is in a set by part.
+        inner: (sets × variables) variables wholly in each set; their sum is the least size.
+        outer: (sets × variables) variables at least partly in each set; their sum is the greatest
+            size. The same array as `inner` if no variable is partly in a set.
     """
 
     inner: BoolArray
@@ -48,7 +48,7 @@ class SettledSets:
     """Bounds of the sizes of sets, valid at any time.
 
     Attributes:
-        above: For each set the number of its outer sum; that of its inner one is its own.
+        above: For each set the number of its outer sum; its inner sum has the set's own number.
     """
 
     ledger: Ledger
@@ -130,7 +130,7 @@ def greatest(
     """Find the greatest size of each set, or an upper bound if the budget runs out.
 
     Args:
-        sets: (sets × variables) what may be in each.
+        sets: (sets × variables) which variables are in each set.
         effort: Budget for everything together.
     """
     ledger = Ledger(program, sparse.csr_array(sets).astype(np.int64), list(known))
@@ -150,7 +150,7 @@ class _Search:
         self.sides = ((1, np.arange(len(settled.above))), (-1, settled.above))
 
     def is_open(self, k: int, sign: int) -> bool:
-        """Test whether one end of a set is not known, and matters."""
+        """Test whether one end of a set is unknown and still needed."""
         ledger, outer = self.steps.ledger, int(self.settled.above[k])
         if sign > 0:
             return ledger.is_open(k, 1)
@@ -166,7 +166,8 @@ class _Search:
     def look_near_ends(self) -> None:
         """Search for solutions that attain the ends which duals leave open, before using engines.
 
-        Such an end is attained at a fractional vertex: integral points beside it may attain it too.
+        The relaxation attains such an end at a fractional vertex; integral points near that vertex
+        may attain it, too.
         """
         ledger, steps = self.steps.ledger, self.steps
         for k in np.flatnonzero(self.settled.is_undecided).tolist():

@@ -23,7 +23,7 @@ from recon_cli.plurals import plural
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     people = plural(run.release.record)

@@ -1,4 +1,4 @@
-"""Surprise: how likely guessing makes a claim, from the shares of values around its unit.
+"""Surprise: the probability of a claim by guessing, from the shares of values around its unit.
 
 See *surprise* in docs/glossary.md.
 """
@@ -61,7 +61,7 @@ def with_surprise(
         everybody: Counts of all records of the publication, from `count_records`.
 
     Returns:
-        ``p_region`` besides, null where a unit is a region of its own, and ``p_all``.
+        ``claims`` with ``p_region``, null where a unit is a region of its own, and ``p_all``.
     """
     geoid, region = release.geoid_column, release.region
     columns = [name for name in everybody.columns if name not in {geoid, "records"}]
@@ -91,7 +91,7 @@ def share_of(
     """Return for each claim the share of a place's records with its values.
 
     Args:
-        claims: The unit's geoid and ``columns``, null where a claim does not speak of one.
+        claims: The unit's geoid and ``columns``, null where a claim does not use one.
         counted: Counts from `count_records`.
         place: The geoid of the place around each row's unit.
     """
@@ -106,10 +106,7 @@ def share_of(
 def matching(
     claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], place: pl.Expr
 ) -> pl.Series:
-    """Return for each claim the number of records in a place with its values.
-
-    Arguments as for `share_of`.
-    """
+    """Return for each claim the number of records in a place with its values; see `share_of`."""
     place = place.alias("_place")
     asked = claims.select(place, *columns).with_row_index("_row")
     spoken = asked.with_columns(_subset=subset_of(columns))
@@ -137,8 +134,8 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
 
     Args:
         count: m of each claim.
-        people: N, in the claim's unit.
-        share: p, in the place around it.
+        people: N, the people of the claim's unit.
+        share: p, the share of the values in the place around the unit.
 
     >>> probability_by_guessing(np.array([2.0]), np.array([2.0]), np.array([0.5])).tolist()
     [0.25]
@@ -151,7 +148,7 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
 
 
 def probability_of_at_least(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
-    """Compute the probability of at least this many; as `probability_by_guessing`, ``count`` ≥ 1.
+    """Compute the probability of at least ``count`` ≥ 1 people; see `probability_by_guessing`.
 
     >>> probability_of_at_least(np.array([1.0]), np.array([2.0]), np.array([0.5])).round(6).tolist()
     [0.75]

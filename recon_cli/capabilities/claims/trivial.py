@@ -1,8 +1,8 @@
 """Trivial claims, which one published table states; and claims that nobody has some values.
 
-A group is empty in every solution if all its histogram cells are. Absent groups are therefore the
-values on a subset of the columns that no possible cell has. Only minimal ones are kept, with
-possible people on each smaller subset: all others follow.
+A group is empty in every solution if all its histogram cells are empty in every solution. Absent
+groups are therefore the values on a subset of the columns that no possible cell has. Only minimal
+groups are kept, which leave people possible on each smaller subset: all others follow.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Recode, Release, Table, count_combinations
 
-#: Columns of an absence, and of a claim that is tested for being read off one table, at most.
+#: Most columns of an absence, and of a claim that is tested for being trivial.
 _MOST_COLUMNS = 4
 #: Predicates times cells that are compared together.
 _COMPARISONS = 4_000_000
-#: Values of one subset of the columns that are looked at; subsets with more have no claims.
+#: Most values of a subset of the columns that are tested; subsets with more have no claims.
 _VALUES = 4_000_000
 
 
@@ -32,11 +32,11 @@ class _PublishedCells:
     """The published cells of units with one coverage pattern.
 
     Attributes:
-        cells: Their predicates, those of a table together.
-        leaves: Those that contain no other one of their table.
-        starts: For each table its first leaf, among the leaves.
-        volume: For each cell how many records of the domain it has.
-        is_disjoint: For each table whether no two of its leaves have a record in common.
+        cells: Predicates of the cells, table by table.
+        leaves: Indices of the cells that contain no other cell of their table.
+        starts: For each table the place of its first leaf among the leaves.
+        volume: For each cell the number of histogram cells that it counts.
+        is_disjoint: For each table whether no two of its leaves overlap.
     """
 
     cells: tuple[Masks, ...]
@@ -47,7 +47,7 @@ class _PublishedCells:
 
     @classmethod
     def of(cls, tables: Sequence[Table], pattern: CoveragePattern) -> _PublishedCells:
-        """Select the cells of some tables that count people, each once."""
+        """Select the distinct cells of some tables that count people."""
         cells: list[Masks] = []
         leaves: list[int] = []
         starts, is_disjoint = [], []
@@ -84,7 +84,7 @@ class _PublishedCells:
         """Test whether each predicate is a cell, or a disjoint union of one table's leaves.
 
         Args:
-            inside: (predicates × cells) which cells imply each.
+            inside: (predicates × cells) which cells imply each predicate.
             volume: Number of histogram cells of each predicate in the domain.
         """
         if not self.cells:
@@ -102,7 +102,7 @@ class _PublishedCells:
 
 
 class TrivialGroups:
-    """Tests which groups one table of their unit states."""
+    """Test of which groups one table of their unit states."""
 
     def __init__(
         self,
@@ -126,9 +126,9 @@ class TrivialGroups:
         """Test whether each claim is trivial.
 
         Args:
-            pattern: The coverage pattern of its unit.
-            subset: Its columns, as bits.
-            groups: (claims × columns) its values; those of other columns are ignored.
+            pattern: For each claim the coverage pattern of its unit.
+            subset: For each claim its columns, as bits.
+            groups: (claims × columns) group numbers; those of other columns are ignored.
         """
         flags = np.zeros(len(subset), dtype=bool)
         few = np.flatnonzero(np.bitwise_count(subset) <= _MOST_COLUMNS)
@@ -159,7 +159,7 @@ class _KnownPredicates:
         self._cells = cells
         self._features = features
         self._sizes = [mask.bit_count() for mask in release.full]
-        # The last row is that of a claim that does not speak of the column.
+        # The last row is for claims that do not use the column.
         masks = [(*group.masks, release.full[f]) for group, f in zip(groups, features, strict=True)]
         self._within = [cells.within(f, of) for f, of in zip(features, masks, strict=True)]
         self._values = [
@@ -199,7 +199,7 @@ class _KnownPredicates:
 
 
 def _leaves(cells: Sequence[Masks]) -> list[int]:
-    """Return the indices of the cells that contain no other one."""
+    """Return the indices of the cells that contain no other cell."""
     return [
         at
         for at, outer in enumerate(cells)
@@ -222,8 +222,8 @@ class Absences:
     """Groups of one unit that are empty in every solution.
 
     Attributes:
-        subset: For each its columns, as bits.
-        values: (groups × columns) its group numbers; 0 in other columns.
+        subset: For each group its columns, as bits.
+        values: (groups × columns) group numbers; 0 in other columns.
     """
 
     subset: IntArray
@@ -236,7 +236,7 @@ class StatedZeros:
 
     Attributes:
         allowed: For each column (predicates × groups) whether some value of a group is allowed.
-        within: The same with whether all values are.
+        within: For each column (predicates × groups) whether all values of a group are allowed.
         is_full: For each column (predicates) whether all values of its feature are allowed.
         always: Number of leading predicates that are zero by the schema.
         features: The place of each column's feature.
@@ -272,7 +272,7 @@ class StatedZeros:
         """Test whether one zero predicate contains the whole group of each absence.
 
         Args:
-            possible: As of `least_absences`.
+            possible: As in `least_absences`.
         """
         is_zero = np.ones(len(self.is_full[0]), dtype=bool)
         met = np.ones((len(is_zero), len(possible)), dtype=bool)

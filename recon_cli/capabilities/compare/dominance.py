@@ -34,7 +34,7 @@ class Choice:
         return None not in self.risks.values()
 
     def dominates(self, other: Choice) -> bool:
-        """Test whether it is as good in every error and every risk, and better in one.
+        """Test whether a choice is nowhere worse than ``other``, and better in an error or risk.
 
         A choice with an unmeasured risk neither dominates nor is dominated.
         """
@@ -54,7 +54,7 @@ def dominated_by(choices: Sequence[Choice]) -> dict[str, str]:
     """Map each dominated choice to one on the frontier that dominates it.
 
     Args:
-        choices: With different names, and the same errors and measures.
+        choices: Choices with different names, and the same errors and measures.
 
     >>> risky, mild = Choice("none", (0,), {"certain": 9}), Choice("a", (1,), {"certain": 4})
     >>> dominated_by([risky, mild, Choice("b", (2,), {"certain": 4})])
@@ -89,7 +89,7 @@ def undominated(choices: Sequence[Choice]) -> list[Choice]:
 def best_for_some_weight(choices: Sequence[Choice]) -> list[Choice]:
     """Return the choices with the least weighted sum of errors and risks, for some weights.
 
-    They lie on the lower convex hull of all. An undominated choice may lie above it, and is then
+    They lie on the lower convex hull of all choices. An undominated choice above the hull is
     optimal for no weights.
 
     Args:

@@ -206,8 +206,7 @@ def error_table(
     )
 
 
-#: How many geounits of a level and class of `SIZES` (−1 where nobody lives), of this many true
-#: people, are so far off.
+#: Number of geounits by level, class of `SIZES` (−1 where nobody lives), true people and deviation.
 DEVIATIONS: Final = pl.Schema(
     {
         "level": pl.String,
@@ -229,8 +228,8 @@ UNIT_ERRORS: Final = pl.Schema(
         "geounits": pl.Int64,
     }
 )
-#: Quantiles and the mean over geounits and draws, in people; ``value`` is empty of what is not
-#: swept. A quantile is the least deviation that so large a share do not exceed.
+#: Quantiles and the mean over geounits and draws, in people; ``value`` is empty for protections
+#: that are not swept. A quantile is the least deviation that so large a share do not exceed.
 DISTRIBUTIONS: Final = pl.Schema(
     {
         "protection": pl.String,
@@ -329,12 +328,12 @@ def _level_order(release: Release) -> pl.Expr:
 def units_all_below(
     truth: pl.DataFrame, made: pl.DataFrame, place: str, feature: str, edge: float
 ) -> int:
-    """Count the units whose records are all below a limit, while some true one is not.
+    """Count the units whose records are all below a limit, while some true record is not.
 
     Args:
         truth: Columns ``place`` and ``feature``, a row per record.
-        made: The same of records that were reconstructed; nothing is said where the feature is
-            null.
+        made: The same columns of reconstructed records; a unit where the feature is null is not
+            counted.
     """
     grown = truth.filter(pl.col(feature) >= edge)[place].unique()
     young = made.group_by(place).agg((pl.col(feature) < edge).fill_null(value=False).all())
@@ -345,7 +344,7 @@ def resolved_tables(release: Release, measured: Release) -> tuple[Table, ...]:
     """Return the tables whose cells are sums of combinations that another release counts.
 
     Args:
-        release: Whose tables are wanted.
+        release: Release of the wanted tables.
         measured: Release with the same features, whose tables were measured.
     """
     grain = refine(release, [cell.masks for table in measured.tables for cell in table.cells])

@@ -43,7 +43,7 @@ from recon_cli.schema import Release
 #: before whole records, which can be nobody's beside it.
 RISKS: Final[tuple[Measure, ...]] = ("gain", "disclosed", "agreement", "certain")
 _NONE: Final = "–"
-#: Measures that only some protections have: what they are called, and decimals.
+#: Measures that only some protections have: headings, and decimals.
 _FURTHER: Final = {
     "links": ("links", 0),
     "epsilon": ("ε", 2),
@@ -77,8 +77,8 @@ def compose_comparison(
         people: Number of people in the truth.
         risk: Risk measure that the text weighs against error; default the first that any has.
         weights: Table → how much its errors count.
-        missing: Name → why it is not there, of protections without a summary.
-        conditions: Name → what its ε is under, in words that follow "ε is".
+        missing: Name of a protection without a summary → the reason.
+        conditions: Name → the conditions of its ε, in words that follow "ε is".
     """
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]

@@ -25,19 +25,18 @@ class ProtectionSummary:
         region_error: Error of a cell of the next coarser level with tables; None if there is none.
         total_error: Error of the total population of a geounit of the finest level.
         unpublished: Share of the finest level's cells without a number.
-        people: Reconstructed.
+        people: Number of reconstructed people.
         certain: Records proven to be in every solution, in percent of the truth's people.
         disclosed: People of whom some columns determine another, in percent; None if not asked.
         agreement: Reconstructed records that the truth has, by coarse columns, in the same place.
         precision: Precision of links of nonmodal people who are unique in their place.
         guessed: The better guesser's precision for the same people.
         links: Number of links in the precision.
-        epsilon: Privacy loss of one record, by the neighbours of its strategy; None where
-            nothing is differentially private. Of swapped records, of those.
-        posterior: Belief in the truth of an adversary who knows all other records, of two values
-            that no
-            exact count tells apart, expected, at most; see
-            `capabilities.account.account.expected_posterior`. Of swapped records, of those.
+        epsilon: Privacy loss of one record (after swapping, one swapped record), by the
+            neighbours of its strategy; None if nothing is differentially private.
+        posterior: Upper bound of the expected belief in the truth of an adversary who knows all
+            other records, between two values that no exact count tells apart; see
+            `capabilities.account.account.expected_posterior`. After swapping, of swapped records.
         all_below: Units whose reconstructed people are all below an edge, while the truth's are
             not; None if not asked.
     """
@@ -90,13 +89,12 @@ def summarise(
     """Combine the measures of one protection.
 
     Args:
-        name: As in the config, and as the source of its links.
+        name: Name in the config, which is also the source of its links.
         errors: Columns of `recon_cli.capabilities.compare.errors.ERRORS`.
         rates: Rates of all protections, from `capabilities.score.tables.make_rates`; None where
-            nobody was
-            linked.
-        people: Reconstructed.
-        of: People of the truth; shares are of them, however few were reconstructed.
+            nobody was linked.
+        people: Number of reconstructed people.
+        of: People of the truth; the denominator of shares, however few were reconstructed.
         certain: Number of reconstructed records in every solution.
         disclosed: Number of disclosed people; None if it was not asked for.
         posterior: Posterior of the strongest adversary, a probability.

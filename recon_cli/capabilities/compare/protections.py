@@ -82,9 +82,9 @@ class ProtectionRun:
     """The run that protects the truth, publishes and attacks it, in a folder of its own.
 
     Attributes:
-        release: The schema of what it publishes.
-        measuring: Earlier run with the schema of the truth: noise is added to queries
-            that are no tables of it.
+        release: The schema of the publication.
+        measuring: Earlier run with the schema of the truth, which adds noise to queries that are no
+            tables of that schema.
     """
 
     config: RunConfig
@@ -160,7 +160,7 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
 def _published_tables(
     release: Release, config: Compare, protection: Protected
 ) -> TableChoice | None:
-    """Select the tables of a release with exact counts: with fewer levels, those that all have."""
+    """Select the tables with exact counts of a release; with fewer levels, those that all have."""
     coarser = protection.coarser
     if coarser is None:
         return config.tables
@@ -249,7 +249,7 @@ class ComparedRuns:
         return dict(sorted(every.items(), key=lambda each: each[1] is not self.truth))
 
     def without(self, missing: Mapping[str, str]) -> ComparedRuns:
-        """Drop missing runs; without all of them nobody is linked."""
+        """Drop missing runs; if any is missing, nobody is linked."""
         kept = {name: each for name, each in self.protected.items() if name not in missing}
         return replace(self, protected=kept, linking=None if missing else self.linking)
 
@@ -258,7 +258,7 @@ def _can_link(run: Run, config: Compare) -> bool:
     """Test whether the truth identifies people, and the release has columns to link on.
 
     Raises:
-        ConfigError: One of them does not, and the section names a column of identifiers.
+        ConfigError: One of these fails, although the section names a column of identifiers.
     """
     columns = open_records("compare.truth", truth_of(run, config), run.release).columns()
     if "id" in config.model_fields_set:

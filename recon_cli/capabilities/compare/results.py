@@ -69,7 +69,7 @@ from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
 from recon_cli.store.tables import table_files
 
-#: The page fills with every protection, and this takes seconds for each budget.
+#: Cached, since the page is made anew with every protection, and each budget takes seconds.
 _believed = cache(expected_posterior)
 #: A partition and its truth → what is published in the place of the truth.
 _Reader = Callable[[str, Publication], Publication]
@@ -84,8 +84,8 @@ def write_comparison(
     """Measure the results of the runs, and write tables and page.
 
     Args:
-        missing: Name → why it is not there, of protections that are left out; nobody is linked
-            before all are there.
+        missing: Name of a protection that is left out → the reason; nobody is linked before all
+            protections are finished.
         measured: Name → errors, of protections that were measured before; others are added.
     """
     config, runs = run.config.section(Compare), ComparedRuns.of(run).without(missing)
@@ -156,7 +156,7 @@ class _Truth:
     """The truth that all protections are compared with.
 
     Attributes:
-        home: Where its tables are.
+        home: Folder of the tables.
     """
 
     release: Release
@@ -202,7 +202,7 @@ def _all_below(truth: _Truth, protection: ProtectionRun, feature: str, edge: flo
 def _reader(release: Release, protection: ProtectionRun) -> _Reader:
     """Return a reader of the truth's tables as a protection's readers know them.
 
-    These are the published tables; for queries other than tables, tables of records fitted to them.
+    The tables are the published ones; for queries that are no tables, those of fitted records.
     """
     work = protection.config.work
     if protection.measuring is None:
@@ -344,10 +344,10 @@ class _Shown:
     """The content of the page, with means over the draws of each swept value.
 
     Attributes:
-        summaries: A row per protection, or a value of it.
+        summaries: A row per protection, or per value of a protection's swept key.
         errors: Name → columns of `recon_cli.capabilities.compare.errors.ERRORS`.
         distributions: Columns of `recon_cli.capabilities.compare.errors.DISTRIBUTIONS`.
-        swept: None where nothing is swept.
+        swept: Results of sweeps; None if nothing is swept.
     """
 
     summaries: Sequence[ProtectionSummary]

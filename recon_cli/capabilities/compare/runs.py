@@ -33,11 +33,11 @@ from recon_cli.store import Stage
 from recon_cli.store.files import key_of, parquet_bytes, write_bytes
 from recon_cli.store.manifest import MANIFEST, read_manifest
 
-#: Publishes the page of what is there: name → what a run has made, and name → why one is missing.
+#: Publishes the page: name → digest of a finished run, and name → reason why a run is missing.
 _Show = Callable[[Mapping[str, str], Mapping[str, str]], None]
 #: Why a protection is not on the page.
 _NOT_YET = "not done yet"
-#: In place of a digest where something is still to be made.
+#: Text in place of the digest of a folder that is still to be made.
 _TO_BE_MADE = "to be made"
 
 
@@ -90,7 +90,7 @@ class _GrowingPage:
 
     Attributes:
         run: The comparison, silent.
-        done: Name → what its run has made; those that failed are not there.
+        done: Name of a finished run → digest of its output.
     """
 
     run: Run

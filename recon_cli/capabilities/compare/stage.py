@@ -41,8 +41,8 @@ class ComparedStage(OpenedStage):
     """A stage whose inputs are runs of its own.
 
     Attributes:
-        measured: Name of each protection that is done → its errors: a page that fills measures
-            each once.
+        measured: Name of each finished protection → its errors, so that the growing page
+            measures each once.
     """
 
     run: Run
@@ -67,8 +67,8 @@ class ComparedStage(OpenedStage):
         """Publish the page of the protections that are done.
 
         Args:
-            digests: Name → what its run has made, of the protections that are done.
-            missing: Name → why it is not there, of the others.
+            digests: Name of a finished protection → digest of its run's output.
+            missing: Name of another protection → reason why it is missing.
         """
         with undisturbed():
             from recon_cli.capabilities.compare.results import write_comparison

@@ -11,7 +11,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest = outcome.manifest
     yield from [
         *(("", sentence.replace("**", "")) for sentence in manifest.notes["summary"]),

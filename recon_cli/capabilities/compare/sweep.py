@@ -42,7 +42,7 @@ DIFFERENCES: Final = pl.Schema(
 #: Measures of a summary, in this order; those of `PROVEN` only where they are of people.
 RISKS: Final = ("gain", "agreement", "posterior", "disclosed", "certain", "links", "all_below")
 PROVEN: Final = ("disclosed", "certain")
-#: Those that no draw changes, or that are no quality of what is published.
+#: Measures that no draw changes, or that are no quality of the publication.
 FIXED: Final = ("posterior", "links")
 _COVERAGE: Final = 0.95
 
@@ -52,8 +52,8 @@ class SweptDraw:
     """The result of one draw at one value.
 
     Attributes:
-        draw: Which: of all protections and values, those with the same number share random bits.
-        is_of_people: Whether what is proven of what it publishes is proven of people.
+        draw: Number of the draw; equal numbers share random bits, whatever protection and value.
+        is_of_people: Whether proofs about the publication are about people.
         errors: Columns of `recon_cli.capabilities.compare.errors.ERRORS`.
     """
 

@@ -59,12 +59,12 @@ def measure_confidence(
 
 
 def confidence_of(lower: IntArray, held: IntArray, sampled: IntArray) -> FloatArray:
-    """Compute the share of records beyond the certain ones that solutions have: Eq. (confidence).
+    """Compute the share of uncertain records that appear in solutions: Eq. (confidence).
 
     Args:
         lower: Certain records of each histogram cell.
-        held: Records of each in the reconstruction, which is one of the solutions.
-        sampled: (solutions × histogram cells) records of each in the others.
+        held: Records of each cell in the reconstruction, which is one of the solutions.
+        sampled: (solutions × histogram cells) records of each cell in the other solutions.
     """
     beyond = np.maximum(held - lower, 1)
     shared = np.maximum(np.minimum(sampled, held) - lower, 0)

@@ -27,7 +27,7 @@ from recon_cli.model.system import System
 from recon_cli.seeding import generator
 from recon_cli.solve.feasibility import ROUNDING, Feasibility, pump, solve_program
 
-#: (solutions × variables) solutions of a program, one for each seed.
+#: Returns (solutions × variables) solutions of a program, one for each seed.
 Draw = Callable[[IntegerProgram, Sequence[int]], IntArray]
 
 #: Vertices that a solution lies between.
@@ -43,7 +43,7 @@ class SampledSolutions:
         components: Components that propagation left open.
         values: (solutions × candidates) people; where `is_missing` lower bounds only.
         is_missing: For each unit whether no solver may be started on some of it.
-        seeds: For each region of the batch the seeds that they were found with.
+        seeds: For each region of the batch the seeds of the solutions.
     """
 
     bounds: Bounds
@@ -65,7 +65,7 @@ def sample_batch(
     """Sample solutions of a batch, one for each seed.
 
     Args:
-        seeds: For each of its regions the seeds, as many for each.
+        seeds: For each region its seeds, equally many for all.
         draw: Sampling method: `vertices`, or `between_vertices`.
         together: For each candidate a label; candidates with equal labels stay in one component.
         pack: Candidates of unconnected components to put together; 1 keeps all apart.

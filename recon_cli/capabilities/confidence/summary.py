@@ -12,7 +12,7 @@ from recon_cli.plurals import plural
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest, people = outcome.manifest, plural(run.release.record)
     totals = manifest.totals
     yield from [

@@ -2,7 +2,7 @@
 
 from recon_cli.stage import Stage
 
-#: It attacks anew what is left of the tables.
+#: The stage attacks the remaining tables anew.
 CONTRIBUTIONS = Stage(
     "contributions",
     reads=("tables", "geounits"),

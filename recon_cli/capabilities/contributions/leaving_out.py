@@ -43,10 +43,10 @@ class LeavingOut:
     """The parts to leave out of a publication, and how to attack the rest.
 
     Attributes:
-        tables: Those of the whole publication.
+        tables: Tables of the whole publication.
         columns: Columns of a whole record.
         parts: Each is left out alone.
-        sets: Name → what is left out together.
+        sets: Name → parts that are left out together.
         orders: Orders in which parts join, for Shapley values.
     """
 

@@ -87,7 +87,7 @@ def without(
     """Remove some parts of some tables from the coverage.
 
     Args:
-        tables: Those in use; no others remain.
+        tables: Tables in use; no others remain.
     """
     used = {table.name for table in tables}
     return tuple(_without(release, used, pattern, left_out) for pattern in coverage)
@@ -123,7 +123,7 @@ def restrict(published: Publication, coverage: Coverage) -> Publication:
     """Restrict counts to a smaller coverage.
 
     Args:
-        coverage: As from `without`, of its coverage.
+        coverage: Result of `without` for the publication's coverage.
     """
     cells = [
         (number, table, cell)

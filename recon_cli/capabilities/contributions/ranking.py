@@ -109,7 +109,7 @@ class Proven:
     Attributes:
         certain: People whose record, of all columns that the whole publication tells apart, is in
             every solution of their unit.
-        disclosed: People of whom some columns settle another one (attribute disclosure).
+        disclosed: People for whom some columns determine another one (attribute disclosure).
         claims: Verified claims, of any columns.
     """
 
@@ -132,7 +132,7 @@ def attacks_needed(
 
     Args:
         parts: Each is left out alone.
-        sets: Name → what is left out together.
+        sets: Name → parts that are left out together.
         orders: Orders in which parts join, for Shapley values.
     """
     every = frozenset(parts)

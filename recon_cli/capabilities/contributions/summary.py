@@ -15,7 +15,7 @@ _PARTS_SHOWN = 40
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     notes = outcome.manifest.notes
     yield from [
         ("left out", f"{notes['parts']}, one after the other"),

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 #: Bases that offices round to.
 _BASES = (3, 5, 10)
-#: Places of which the further stars are named.
+#: Number of places whose further stars are named.
 _SHOWN = 8
-#: Further stars that are named of one of them.
+#: Number of further stars that are named for each of these places.
 _NAMED = 4
 
 
@@ -106,7 +106,7 @@ def command(
 
 
 def _facts(found: Estimate, stars: pl.DataFrame, to: Path | None) -> Iterator[Fact]:
-    """Yield what is recovered now, which stars would help, and what rounding would leave."""
+    """Yield how much is recovered now, which stars would help, and what rounding would leave."""
     yield "protected counts", _told(found.now)
     if found.further:
         yield "further stars", f"{_several(found.further)} {_fillings(len(found.further))}"
@@ -125,7 +125,7 @@ def _facts(found: Estimate, stars: pl.DataFrame, to: Path | None) -> Iterator[Fa
 
 
 def _conditions(run: Run, left_out: Sequence[LeftOut]) -> Iterator[Fact]:
-    """Yield what has to be withheld beside further stars, and what nobody looked at."""
+    """Yield what has to be withheld besides further stars, and what was not audited."""
     mapping = run.config.section(Ingest).mapping
     if mapping is not None and mapping.percentages:
         yield (
@@ -137,7 +137,7 @@ def _conditions(run: Run, left_out: Sequence[LeftOut]) -> Iterator[Fact]:
 
 
 def _named(run: Run, stars: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
-    """Add what places and cells are called; sorted by place, table and cell."""
+    """Add the names of places and cells; sort by place, table and cell."""
     sheets = sheet_words_of(run.config, run.release)
     by_name = run.release.table_by_name
 
@@ -159,7 +159,7 @@ def _named(run: Run, stars: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFr
 
 
 def _of_stars(stars: pl.DataFrame, to: Path | None) -> Iterator[Fact]:
-    """Yield in which tables further stars are, and those of the first places."""
+    """Yield the number of further stars by table, and the stars of the first places."""
     by_table = stars.group_by("table").len().sort("table")
     if by_table.height > 1:
         yield "  by table", ", ".join(f"{name}: {number:,}" for name, number in by_table.rows())

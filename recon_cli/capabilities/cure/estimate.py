@@ -1,4 +1,4 @@
-"""Further stars, and rounding, tried on counts that may be true, and audited."""
+"""Audits of further stars and of rounding, which are tried on counts that may be true."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Found:
     """The numbers of counts that an audit leaves recovered, or undecided.
 
     Attributes:
-        counts: How many are not published as they are.
-        recovered: How many of them follow from the others.
-        undecided: How many were not decided within the effort.
+        counts: Counts that are not published as they are.
+        recovered: Of these, the counts that follow from the others.
+        undecided: Of these, the counts that were not decided within the effort.
     """
 
     counts: int
@@ -61,12 +61,12 @@ class Estimate:
     """The effect of further stars, and of rounding.
 
     Attributes:
-        now: What the audit of the published counts leaves.
-        further: Number of further stars, by filling; none where no count is suppressed.
-        stars: ``geoid, table, cell, count`` of the fewest of them, with what is published there
-            now, and ``fillings``, by how many fillings each is chosen.
-        left: What the audit of the published tables with these stars leaves.
-        rounded: Base → what the audit of rounded counts leaves, by filling.
+        now: Result of the audit of the published counts.
+        further: Number of further stars, by filling; empty if no count is suppressed.
+        stars: The further stars of the filling that needs fewest: ``geoid, table, cell``, ``count``
+            (the published one), and ``fillings``, the number of fillings that choose the star.
+        left: Result of the audit of the published tables with these stars.
+        rounded: Base → results of the audits of rounded counts, by filling.
     """
 
     now: Found
@@ -99,7 +99,7 @@ def estimate(
     """Estimate what would leave no count of a partition recovered.
 
     Args:
-        fillings: Sets of counts that may be true, on each of which everything is tried.
+        fillings: Number of sets of possibly true counts, on each of which everything is tried.
         seconds: Deterministic seconds of each region, in audits and in suppression.
 
     Raises:
@@ -157,7 +157,7 @@ class Cure:
         return fill(self.release, self.published, self.tables, seed)
 
     def stars(self, truth: Publication, seed: int) -> pl.DataFrame:
-        """Choose further counts to withhold, so that another set of people fits for each star.
+        """Choose further counts to withhold, so that for each star another set of people fits.
 
         Args:
             truth: Counts that may be the true ones.
@@ -179,7 +179,7 @@ class Cure:
         return hidden.select(*CELL, count="true")
 
     def with_stars(self, cells: pl.DataFrame) -> Found:
-        """Audit the published counts with further ones withheld: what is left is proven."""
+        """Audit the published counts with further counts withheld: the result is proven."""
         return self._audited(with_stars(self.release, self.published, cells.select(CELL)))
 
     def rounded(self, truth: Publication, base: int, seed: int) -> Found:

@@ -1,4 +1,4 @@
-"""Counts that may be true: the published ones, and in place of each star that of one solution."""
+"""Counts that may be true: the published ones, with one solution's counts in place of stars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recon_cli.statement import EXACT, Protection, Statement
 from recon_cli.statement.protection import is_noise
 from recon_cli.statement.suppression import Suppressed
 
-#: What names a published count.
+#: Columns that identify a published count.
 CELL = ("geoid", "table", "cell")
 
 
@@ -62,9 +62,9 @@ def stated(
     """Return a publication of the same cells with other counts, or other laws.
 
     Args:
-        published: Has the geounits and what is published of them.
-        counts: Columns of `COUNTS` or `STATEMENTS`.
-        protection: The laws that these are published by.
+        published: The publication of the same cells.
+        counts: The new counts: columns of `COUNTS` or `STATEMENTS`.
+        protection: The laws of the new counts.
     """
     units = published.geounits.select("geoid", "level", "pattern")
     batch = GeounitBatch(units, counts.sort(CELL))
@@ -83,7 +83,7 @@ def with_stars(release: Release, published: Publication, stars: pl.DataFrame) ->
 
     Args:
         published: Suppressed counts of one partition.
-        stars: ``geoid, table, cell`` of those that are withheld as well.
+        stars: ``geoid, table, cell`` of the further counts.
     """
     hides = bool(hides_zeros(published))
     law = Suppressed(flagged="may-be-zero" if hides else "positive", complementary=True)

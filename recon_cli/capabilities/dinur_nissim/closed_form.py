@@ -39,11 +39,11 @@ def unique_probability(bits: int, queries: int) -> float:
 def exact_share(bits: int, queries: int) -> float:
     """Return the share of bits right without noise, nearest the centre: Eq. (below).
 
-    It is 1 where the solution is unique, weighted by that probability. The limit for many bits is
-    vertical at one half; it is evaluated one query below, so it needs three bits.
+    The share is 1 if the solution is unique; else it is the limit for many bits, which is vertical
+    at one half and therefore evaluated one query below. Both are weighted by their probabilities.
 
     Raises:
-        ValueError: There are fewer bits.
+        ValueError: There are fewer than three bits.
     """
     unique = unique_probability(bits, queries)
     return unique + (1 - unique) * below_half(min(queries / bits, 0.5 - 1 / bits))
@@ -56,7 +56,7 @@ def below_half(ratio: float) -> float:
         ratio: δ = m/n, above 0.
 
     Raises:
-        ValueError: No solution is found there.
+        ValueError: No solution is found for this ratio.
     """
 
     def conditions(point: FloatArray) -> list[float]:
@@ -98,14 +98,14 @@ def small_noise_share(bits: int, queries: int, sd: float) -> float:
 
 
 def sum_accuracy(bits: int, epsilon: float) -> float:
-    """Return the mean of 1 − |S̃ − S|/S for a sum S, rounded Laplace noise: Eq. (onesum)."""
+    """Return the mean of 1 − |S̃ − S|/S for a sum S with rounded Laplace noise: Eq. (onesum)."""
     k = np.arange(1, bits + 1)
     inverse = float(binom.pmf(k, bits, 0.5) @ (1 / k)) / (1 - 0.5**bits)
     return 1 - inverse / (2 * math.sinh(epsilon / 2))
 
 
 def any_attacker_gaussian(queries: int, sd: float) -> float:
-    """Bound the share right under normal noise: Φ(√(m/2)/2σ), knowing all other bits.
+    """Bound the share right of an attacker who knows all other bits, normal noise: Φ(√(m/2)/2σ).
 
     >>> round(any_attacker_gaussian(queries=8, sd=1.0), 3)
     0.841
@@ -142,7 +142,7 @@ def sum_entropy(bits: int) -> float:
 
 
 def normal_queries(bits: int) -> int:
-    """Count the shifts of an m-sequence whose exact sums would carry this many bits, if normal.
+    """Count the shifts of an m-sequence whose exact sums, if normal, would carry this many bits.
 
     The least r of Eq. (shifts). Source: JASON (JSR-19-2F), A.5.
 

@@ -13,13 +13,13 @@ from recon_cli.arrays import FloatArray, IntArray
 _ITERATIONS = 400
 #: Largest difference between the halves of the splitting.
 _SETTLED = 1e-3
-#: Penalty for answers without noise: as long as they are met, the cube decides.
+#: Penalty of the splitting for answers without noise; small, so that the cube decides.
 _EXACT_PENALTY = 0.01
-#: And a pull that does not move what they decide, however weakly they do so.
+#: Pull to the cube's centre for answers without noise: too small to move any bit they decide.
 _EXACT_CENTRE = 1e-7
-#: Steps between two looks at whether rounded bits have all sums.
+#: Steps between two tests whether rounded bits have all sums.
 _CHECK = 20
-#: Pull to the cube's centre, as a share of a query's weight: decides only where sums do not.
+#: Pull to the cube's centre, as a share of a query's weight: decides only what the sums do not.
 _CENTRE = 1e-4
 _NEWTON_STEPS = 300
 #: Factor of the bound's price from one centre to the next.
@@ -57,9 +57,9 @@ def box_least_squares(gram: FloatArray, moments: FloatArray, queries: int) -> Fl
 
 
 def exact_solution(gram: FloatArray, moments: FloatArray, queries: int) -> FloatArray:
-    """Find some 0 ≤ x ≤ 1 with Qx = a, for answers without noise; arguments as above.
+    """Find some 0 ≤ x ≤ 1 with Qx = a for answers without noise; see `box_least_squares`.
 
-    Ends as soon as rounded bits have all the sums, which proves them a solution.
+    The search ends as soon as rounded bits have all the sums, which proves them a solution.
     """
     split = _Splitting(gram, moments, queries / 4)
     return split.run(_EXACT_PENALTY, _EXACT_CENTRE, until_solved=True)
@@ -72,7 +72,7 @@ class _Splitting:
     Attributes:
         gram: (n × n) QᵀQ.
         moments: (n × sides) Qᵀa.
-        weight: Contribution of a query to the curvature along a bit, times the queries.
+        weight: Curvature along a bit: a query's contribution times the number of queries.
     """
 
     gram: FloatArray
@@ -129,19 +129,16 @@ def least_absolute(Q: FloatArray, answers: FloatArray) -> FloatArray:
 def within(Q: FloatArray, answers: FloatArray, error: float) -> FloatArray | None:
     """Find the analytic centre of 0 ≤ x ≤ 1 with |Qx − a| ≤ error, for bounded noise.
 
-    It has the greatest product of all distances to bounds; a vertex would be as feasible, but as
-    far from the middle as possible. A bound that the cube's centre satisfies is lowered until it
-    equals the error.
+    The analytic centre has the greatest product of all distances to bounds; a vertex would be
+    feasible, too, but as far from the middle as possible. A bound that the cube's centre satisfies
+    is lowered until it equals the error.
 
     Source: Dinur & Nissim, Revealing information while preserving privacy (2003), Figure 1, for the
     polytope; Boyd & Vandenberghe, Convex optimization (2004), section 11.4, for phase I.
 
     Returns:
-        None if there is no such point: then a weighed mean of answers, which no point of the cube
-        brings below the error, proves it; or if none was found.
-
-    Source: Dinur & Nissim, Revealing information while preserving privacy (2003), Figure 1, for the
-    polytope; Boyd & Vandenberghe, Convex optimization (2004), section 11.4, for the way into it.
+        The centre; None if none was found, or none exists: then a weighted mean of errors, which
+        exceeds the error at every point of the cube, proves it.
     """
     x = np.full(Q.shape[1], 0.5)
     bound = 2 * float(np.abs(Q @ x - answers).max(initial=error))
@@ -188,10 +185,10 @@ def _newton(
 
     Args:
         Q: (m × n) queries.
-        answers: (m,) of them.
+        answers: (m,) answers to the queries.
         bound: Bound of |Qx − a|.
         x: (n,) a point inside.
-        price: Price of the bound, if that is the last unknown; default: the bound is fixed.
+        price: Price of the bound, if the bound is the last unknown; default: the bound is fixed.
     """
     off, n = Q @ x - answers, len(x)
     above, below = 1 / (bound - off), 1 / (bound + off)

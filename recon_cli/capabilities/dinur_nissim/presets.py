@@ -37,7 +37,7 @@ class Setting:
     """A number of queries about a number of bits.
 
     Attributes:
-        noises: Noise of each answer, one after the other.
+        noises: Kinds of noise of the answers, which are tried in order.
     """
 
     bits: int
@@ -50,7 +50,7 @@ class Experiment:
     """Settings to try.
 
     Attributes:
-        trials: As published.
+        trials: Published number of trials.
 
     Raises:
         ValueError: See `subset_sums.check_design`.
@@ -73,7 +73,7 @@ def _figure_4_1() -> Experiment:
 
 
 def _threshold(title: str) -> Experiment:
-    """Try numbers around n/2, where the cube's other points vanish; published were all m to n."""
+    """Try m around n/2, the threshold of uniqueness; the study tries all m up to n."""
     settings = tuple(
         Setting(n, round(n / 2 + step * math.sqrt(n)), _EXACT)
         for n in range(100, 1001, 100)

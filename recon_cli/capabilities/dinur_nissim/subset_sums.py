@@ -29,7 +29,7 @@ Decoder = Literal["auto", "least-squares", "least-absolute", "feasible"]
 Design = Literal["random", "m-sequence"]
 #: Queries whose subsets are in memory at a time.
 _CHUNK = 2000
-#: Parameters of noise: beyond these an answer says all, or nothing.
+#: Limits of noise parameters: beyond these an answer says everything or nothing.
 _LEAST, _MOST = 1e-6, 1_000_000
 #: Entries of a linear program that is still worth its time.
 _LARGE = 400_000
@@ -44,7 +44,7 @@ class AnswerNoise:
     Attributes:
         kind: ``none``; ``gaussian``, ``parameter`` its standard deviation; ``laplace``, ε of an
             answer; ``bounded``, uniform between −parameter and parameter.
-        parameter: From a millionth to a million; 0 of none.
+        parameter: From a millionth to a million; 0 for ``none``.
 
     Raises:
         ValueError: The parameter is out of range.
@@ -95,16 +95,16 @@ def attack(
     trials: int,
     seed: int,
 ) -> list[FloatArray]:
-    """Compute the shares of bits right: (trials,) for each noise.
+    """Compute the (trials,) shares of bits that are right, for each noise.
 
     The bits are fixed; each trial has new subsets and noise. All noises of a trial share its
     subsets, so that their Gram matrix is computed once.
 
     Args:
-        decoder: ``auto`` takes `least_absolute` for Laplace and `within` for bounded noise as
-            long as these are small, else box least squares.
-        design: ``random`` subsets, each of a fair half; ``m-sequence``, different shifts of one,
-            see `m_sequence`.
+        decoder: ``auto`` takes `least_absolute` for Laplace and `within` for bounded noise if the
+            problem is small, else box least squares.
+        design: ``random`` subsets, each of a fair half; ``m-sequence``: different shifts of an
+            `m_sequence`.
 
     Raises:
         ValueError: There is no m-sequence of this many bits, or it has fewer shifts than queries.
@@ -214,7 +214,7 @@ def check_design(design: Design, bits: int, queries: int) -> None:
 def m_sequence(bits: int) -> IntArray:
     """Return a (bits,) maximal sequence: any two shifts have (bits + 1)/4 ones in common.
 
-    The first shift register with feedback that visits all nonzero states.
+    It is the output of the first shift register with feedback that visits all nonzero states.
 
     Source: Golomb, Shift register sequences (1967); JASON (JSR-19-2F), A.5.
 
@@ -222,7 +222,7 @@ def m_sequence(bits: int) -> IntArray:
         bits: 3, 7, 15, … to 4,095: one less than a power of two.
 
     Raises:
-        ValueError: It is another number.
+        ValueError: ``bits`` is another number.
 
     >>> m_sequence(7).tolist()
     [1, 1, 1, 0, 1, 0, 0]
@@ -304,8 +304,8 @@ def expected_share(bits: int, queries: int, noise: AnswerNoise) -> float | None:
 def information(bits: int, queries: int, noise: AnswerNoise) -> float:
     """Bound the information in all answers, in bits, at most the number of bits.
 
-    Eq. (A-15) with n and m exchanged where m > n; without noise the entropies of m sums. Bounded
-    noise has no bound.
+    It is Eq. (A-15), with n and m exchanged if m > n; without noise, the sum of the entropies of m
+    sums. For bounded noise no better bound is known.
     """
     if noise.kind == "bounded":
         return float(bits)

@@ -39,9 +39,9 @@ from recon_cli.errors import SourceError
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release
 
-#: Matrices of this many rows are inverted for every geounit with children.
+#: Most rows of a matrix, which is inverted for every geounit with children.
 MOST_CELLS: Final = 1_500
-#: Most entries of the histograms of all units together: 1.6 GB.
+#: Most entries of the histograms of all units together, which take 1.6 GB.
 MOST_NUMBERS: Final = 200_000_000
 #: Eigenvalues of a Gram matrix of unit vectors below this are rounding errors.
 _ZERO: Final = 1e-10
@@ -67,9 +67,9 @@ class _Node:
     """Estimates of one level, in the coordinates of one block.
 
     Attributes:
-        mean: (size × geounits × copies) of the histogram.
-        kind: (geounits,) which of the variances is each one's.
-        variance: (kinds × size × size), of every copy.
+        mean: (size × geounits × copies) estimates of the histogram.
+        kind: (geounits,) index of each geounit's variance.
+        variance: (kinds × size × size) variances, the same for every copy.
     """
 
     mean: FloatArray
@@ -127,10 +127,11 @@ class _Restricted:
     """A level in the coordinates of one block.
 
     Attributes:
-        information: (size × size).
+        information: (size × size) information matrix.
         said: (size × geounits × copies) weighted sums of noisy counts.
-        rows: (size × counts × copies) what is counted.
-        directions: (size × rank) orthonormal: what is measured here or below; None for everything.
+        rows: (size × counts × copies) vectors of the counts.
+        directions: (size × rank) orthonormal basis of the space measured here or below; None for
+            the whole space.
     """
 
     information: FloatArray
@@ -152,9 +153,9 @@ class _Coordinates:
     """A level in a basis.
 
     Attributes:
-        weight: (counts,).
-        length: (counts,) of what is counted, as a vector of histogram cells.
-        counted: (features' bases …, counts).
+        weight: (counts,) weights.
+        length: (counts,) lengths of the counts' vectors of histogram cells, at least 1.
+        counted: (features' bases …, counts) vectors of the counts.
         said: (features' bases …, geounits) weighted sums of noisy counts.
     """
 
@@ -186,7 +187,7 @@ def _restricted(block: MatrixBlock, levels: Sequence[_Coordinates]) -> list[_Res
 
 
 def _range(measured: FloatArray) -> FloatArray | None:
-    """Return orthonormal columns that span a Gram matrix of unit vectors; None for everything.
+    """Return orthonormal columns that span a Gram matrix of unit vectors; None for the whole space.
 
     The rows are unweighted, so that the precision of a count does not decide whether it is
     measured.
@@ -219,7 +220,7 @@ def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
         means, kinds, variances = [], [], dict[tuple[int, ...], int]()
         stacked: list[tuple[FloatArray, FloatArray]] = []
         for place, children in enumerate(hierarchy.children(depth)):
-            # children of a kind have one variance, so that their numbers say it all
+            # children of a kind share a variance, so the number of each kind determines the sum's
             key = tuple(np.bincount(below.kind[children], minlength=len(below.variance)).tolist())
             if key not in variances:
                 summed = np.tensordot(np.array(key, dtype=np.float64), below.variance, axes=1)
@@ -314,7 +315,7 @@ class EstimateQuestion(Question):
         """Compute rows of ``estimates/``; no solver is started.
 
         Raises:
-            SourceError: Some counts have no noise, or too much is told apart.
+            SourceError: Some counts have no noise, or there are too many distinct histogram cells.
         """
         measurements = read_measurements(self.release, part.published)
         rows = estimate_counts(measurements, self.level)

@@ -9,7 +9,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     totals = outcome.manifest.totals
     yield from [
         (f"{run.release.geography.unit.name}s", f"{totals['units']:,}"),

@@ -1,4 +1,4 @@
-"""Where each published count stands: file, sheet, row and column."""
+"""Locations of published counts: file, sheet, row and column."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SHARE: Final = pl.Schema(
 _PRINTED: Final = pl.Schema(
     [("sheet", pl.String), ("row", pl.Int32), ("column", pl.Int32), *STATISTICS.items()]
 )
-#: Columns of a tidy file that say what a count is of.
+#: Columns of a tidy file that identify a count.
 _LABELS: Final = ("geoid", "level", "table", "cell")
 
 
@@ -53,14 +53,13 @@ class CountedFile:
             ``row`` and ``column``, from 1; ``text``, as it is written, and ``value``, null if that
             is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;
             ``place_column``, from 1.
-        labels: Sheet and column, from 1, of what says what counts are of.
+        labels: Sheet and column, from 1, of the labels of counts.
         shares: A row for each count that a percentage is of, or among: ``sheet, row, column``, as
             of counts, of the percentage; ``geoid, table, cell`` of the count.
         statistics: A row for each printed statistic of a table of its own: ``sheet, row, column``
             and columns of `recon_cli.frames.STATISTICS`.
-        unused: Headers of columns of numbers that are neither.
-        statuses: Header of a column that says of what kind the count of its row is → its place,
-            from 1.
+        unused: Headers of columns with other numbers.
+        statuses: Header of a column with the status of each row's count → its place, from 1.
     """
 
     document: Document
@@ -81,7 +80,7 @@ def locate_counts(
     *,
     markers: frozenset[str] | None,
 ) -> tuple[CountedFile, ...]:
-    """Tell where the counts of published files stand, as `open_tables` reads them.
+    """Locate the counts of published files, as `open_tables` reads them.
 
     Args:
         source: The format: ``tidy``, or one of `FORMATS` whose files have rows and columns.

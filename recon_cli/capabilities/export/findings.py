@@ -23,13 +23,13 @@ from recon_cli.schema import Release
 from recon_cli.store.protection import laws_of
 from recon_cli.store.published import open_published
 
-#: What a finding is, besides the statuses of an audit; `NOBODY` of a recovered zero, `ABSENCE` of
+#: Kinds of findings besides the statuses of an audit; `NOBODY` is a recovered zero, `ABSENCE` is of
 #: values that nobody has.
 NOBODY = "recovered, nobody"
 ABSENCE = "claim, nobody"
 CLAIM, CERTAIN, DISCLOSURE = "claim", "certain records", "disclosure"
-#: Columns of findings: ``table`` and ``cell`` are null where one is about a place; ``short`` is
-#: what stands beside the count, null where nothing does; ``why`` is under what it is proven.
+#: Columns of findings: ``table`` and ``cell`` are null for a finding about a place; ``short`` is
+#: the text beside the count, or null; ``why`` has the conditions of the proof.
 FINDINGS: Final = {
     "geoid": pl.String,
     "table": pl.String,
@@ -47,8 +47,8 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     """Collect the findings of audit, claims and reconstruction that fit the present tables.
 
     Args:
-        counts: ``geoid, table, cell`` of the counts in the files: claims are about the narrowest
-            that holds their people.
+        counts: ``geoid, table, cell`` of the counts in the files: a claim is attached to the
+            narrowest one that holds its people.
 
     Returns:
         Columns of `FINDINGS`; counts that are proven safe have neither ``short`` nor ``said``.
@@ -126,7 +126,7 @@ def _about_places(geoids: pl.Series, kind: str, said: Sequence[str], why: str) -
 
 
 def _disclosed(words: Words, rows: pl.DataFrame, place: str, why: str) -> pl.DataFrame:
-    """Find for each place the fewest columns that determine another one of somebody."""
+    """Find for each place the fewest columns that determine another column of somebody."""
     some = (
         rows.filter(pl.col("attribute") > 0)
         .sort(place, "known")

@@ -34,7 +34,7 @@ from recon_cli.spreadsheet import column_letters, csv_bytes
 from recon_cli.store.files import write_named
 from recon_cli.store.published import open_published, read_names
 
-#: The first line of what gives away what it marks.
+#: First line of marked files.
 NOT_FOR_PUBLICATION: Final = "Not for publication: shows what the published counts give away"
 #: Order of the findings in lists, and the colour of their cells.
 _COLOURS: Final = {
@@ -109,7 +109,7 @@ def _placed(file: CountedFile, findings: pl.DataFrame, names: dict[str, str]) ->
         column="place_column", header=pl.lit(""), text=pl.lit(""), table=None, cell=None
     )
     of_places = first.join(findings.filter(pl.col("cell").is_null()).drop("table", "cell"), "geoid")
-    # A place stands in every sheet; what is found of it is told once.
+    # A place is in every sheet; a finding about it is marked once.
     of_places = of_places.unique(["geoid", "kind", "said"], keep="first", maintain_order=True)
     kinds = {kind: number for number, kind in enumerate(_COLOURS)}
     sheets = {

@@ -20,7 +20,7 @@ from recon_cli.sources.tabular.workbook import open_workbook
 from recon_cli.statement import load_protection
 from recon_cli.store.published import open_published
 
-#: What names a count, and where one stands in a file.
+#: Columns that identify a count, and columns of a location in a file.
 CELL: Final = ("geoid", "table", "cell")
 AT: Final = ("sheet", "row", "column")
 
@@ -30,7 +30,7 @@ class Exported:
     """The files that were written.
 
     Attributes:
-        files: In the order of the published ones; last a list of findings, if there is one.
+        files: Copies in the order of the published files, then any list of findings.
         numbers: Kind of mark → number of cells.
         law: The file with the law of suppressed copies.
     """
@@ -69,7 +69,7 @@ def targets(
     """Yield each file and its target: the same name, ``….marked.xlsx`` if marked.
 
     Raises:
-        ConfigError: Two would be one, or one would take the place of a published file.
+        ConfigError: Two targets are the same, or a target is a published file.
     """
     taken: dict[Path, str] = {}
     for file in files:

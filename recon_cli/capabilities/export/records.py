@@ -25,7 +25,7 @@ from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.store.files import write_named
 
-#: Rows above the records: what it is, and the headers.
+#: Rows above the records: a description, and the headers.
 _ABOVE: Final = 2
 _TRUE: Final = "FFB3B3"
 _MEANINGS: Final = {
@@ -41,7 +41,7 @@ def export_records(run: Run, target: Path, others: Path | None = None) -> Export
     """Write a workbook of records of regions whose inhabited units all have one solution.
 
     Args:
-        run: With its work folder, config and release; rules of ``check`` give the thresholds.
+        run: The run; its rules of ``check`` give the thresholds.
         others: Another file of records of the same places; default the reconstructed ones.
 
     Raises:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 _LINE_END: Final = re.compile(r"\r?\n")
 _BYTE_ORDER: Final = "\ufeff"
-#: When all files of a zip were made, so that equal workbooks are equal bytes.
+#: Time of all files in a zip, so that equal workbooks are equal bytes.
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _CORE: Final = "docProps/core.xml"
-#: When a workbook was made and changed; what writes it would say now.
+#: Times when a workbook was created and modified, which openpyxl sets to the present.
 _TIMES: Final = re.compile(rb"(<dcterms:(created|modified)[^>]*>)([^<]*)(</dcterms:)")
 _NEVER: Final = b"1980-01-01T00:00:00Z"
 _AUTHOR: Final = "recon"
@@ -64,7 +64,7 @@ class DelimitedText:
         """Return the text with some fields replaced.
 
         Args:
-            changed: Numbers of row and field → what it holds.
+            changed: Numbers of row and field → new content.
         """
         parts, at = [self._mark], 0
         if first_line:
@@ -100,7 +100,7 @@ class CellMark:
 
     Attributes:
         colour: Background colour, six hexadecimal digits.
-        comment: Behind it; none if empty.
+        comment: Comment of the cell; none if empty.
     """
 
     colour: str
@@ -111,7 +111,7 @@ def require_writable(document: Document) -> None:
     """Refuse a workbook that cannot be written again.
 
     Raises:
-        ConfigError: It is no xlsx file, or the package that writes workbooks is not installed.
+        ConfigError: This is no xlsx file, or the package that writes workbooks is not installed.
     """
     if not document.label.lower().endswith(".xlsx"):
         raise ConfigError(
@@ -133,8 +133,8 @@ class WrittenWorkbook:
         """Load the workbook.
 
         Raises:
-            ConfigError: It cannot be written.
-            SourceError: It cannot be read.
+            ConfigError: The workbook cannot be written.
+            SourceError: The workbook cannot be read.
         """
         require_writable(document)
         import openpyxl  # optional

@@ -23,17 +23,17 @@ from recon_cli.store.manifest import MANIFEST
 _SUPPRESS = "suppress"
 _CELL: Final = ("geoid", "table", "cell")
 _AT: Final = ("sheet", "row", "column")
-#: Places that a note names of each table of statistics.
+#: Most places that a note names for each table of statistics.
 _MOST_PLACES: Final = 6
 
 
 @dataclass(frozen=True)
 class Marking:
-    """How a count that is withheld is shown.
+    """The mark of withheld counts.
 
     Attributes:
-        text: What stands in its place.
-        footnote: What each sheet of a workbook says of it; None for words of ours.
+        text: Text in place of a count.
+        footnote: Footnote of each sheet of a workbook; None for the default.
 
     Raises:
         ConfigError: When made: a reader could take the text for a count.
@@ -109,7 +109,7 @@ def withheld_counts(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
 
 
 def withheld_shares(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
-    """Select the percentages of counts that are suppressed, or among them: they give these away."""
+    """Select the percentages of, or among, suppressed counts, since they would reveal these."""
     hidden = shown.filter(pl.col("count").is_null()).select(_CELL)
     return file.shares.join(hidden, on=_CELL, how="semi").select(_AT).unique(maintain_order=True)
 

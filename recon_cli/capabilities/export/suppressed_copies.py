@@ -44,10 +44,9 @@ from recon_cli.store import open_folder
 from recon_cli.store.files import write_named
 
 STARS: Final = Marking()
-#: Columns of the status of a count, in SDMX, and its codes of what is withheld: confidential, and
-#: suppressed.
+#: SDMX columns of the status of a count, and the code of each for a withheld count.
 _WITHHELD: Final = {"CONF_STATUS": "C", "OBS_FLAG": "c", "OBS_STATUS": "Q"}
-#: Parts of a workbook that hold numbers of its cells, or show them.
+#: Parts of a workbook that may hold or show the numbers of its cells.
 _KEEPING: Final = {
     "charts": "charts",
     "pivotCache": "pivot tables",
@@ -121,10 +120,10 @@ def export_suppressed(
 def _starred_workbook(
     file: CountedFile, stars: pl.DataFrame, mark: str, footnote: str, kept: Sequence[str]
 ) -> tuple[bytes, list[str]]:
-    """Return a workbook without what is withheld, and what to say of it.
+    """Return a workbook without withheld numbers, and notes about it.
 
     Args:
-        stars: Where withheld numbers stand.
+        stars: Locations of withheld numbers.
     """
     book = loaded_workbook(file)
     _refuse_parts(book)
@@ -137,10 +136,10 @@ def _starred_workbook(
 
 
 def _starred_text(file: CountedFile, stars: pl.DataFrame, mark: str) -> tuple[bytes, list[str]]:
-    """Return a text file without what is withheld, and what to say of it.
+    """Return a text file without withheld numbers, and notes about it.
 
     Args:
-        stars: Where withheld numbers stand.
+        stars: Locations of withheld numbers.
     """
     text = loaded_text(file)
     read = {row[1:] for row in _told_cells(file).iter_rows()}
@@ -157,7 +156,7 @@ def _starred_text(file: CountedFile, stars: pl.DataFrame, mark: str) -> tuple[by
 
 
 def _law_of(run: Run, made: Path, mark: str) -> Path:
-    """Return the file with the law of suppressed copies; one that has their mark if it must.
+    """Return the file with the law of suppressed copies, with their mark if it is not a usual one.
 
     Args:
         made: The law of the suppressed counts.
@@ -176,7 +175,7 @@ def _law_of(run: Run, made: Path, mark: str) -> Path:
 
 
 def _told_cells(file: CountedFile) -> pl.DataFrame:
-    """Return where counts stand, percentages of them, and statistics."""
+    """Return the locations of counts, of their percentages, and of statistics."""
     return pl.concat(each.select(AT) for each in (file.counts, file.shares, file.statistics))
 
 
@@ -223,7 +222,7 @@ def _star_workbook(
 
 
 def _other_numbers(book: WrittenWorkbook, file: CountedFile) -> list[tuple[str, int, int]]:
-    """Return the cells with numbers of sheets with counts that are none and name none."""
+    """Return the cells of sheets with counts that hold other numbers, and are no labels."""
     only = only_sheet(file.document)
     read = {(sheet or only, row, column) for sheet, row, column in _told_cells(file).iter_rows()}
     return [
@@ -238,7 +237,7 @@ def _other_numbers(book: WrittenWorkbook, file: CountedFile) -> list[tuple[str, 
 def _fields_of(
     source: WrittenWorkbook | DelimitedText, file: CountedFile
 ) -> Callable[[str, int, int], object]:
-    """Return what tells the content of a sheet's row and column."""
+    """Return a function from sheet, row and column to the content there."""
     if isinstance(source, DelimitedText):
         return lambda _, row, column: source.field(row, column)
     only = only_sheet(file.document)
@@ -283,7 +282,7 @@ def _statuses(
 ) -> dict[tuple[int, int], str]:
     """Return the standard's codes beside withheld counts, by row and column.
 
-    Where a row has several counts its status is of all of them, and stays.
+    If a row has several counts, its status applies to all of them, and is kept.
     """
     if file.counts.group_by("row").len()["len"].max() != 1:
         return {}

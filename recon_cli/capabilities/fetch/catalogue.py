@@ -27,10 +27,10 @@ class CatalogueFile:
     """One downloadable file.
 
     Attributes:
-        key: Its short name: ``al``.
-        name: Its long name: ``Alabama``.
-        number: Its code: ``01``.
-        path: Below the site's address: ``Alabama/al2010.sf1.zip``.
+        key: The state's short name: ``al``.
+        name: The state's long name: ``Alabama``.
+        number: The state's code: ``01``.
+        path: Path below the site's address: ``Alabama/al2010.sf1.zip``.
     """
 
     key: str
@@ -49,7 +49,7 @@ class Catalogue(Spec):
     Attributes:
         source: Format that `recon ingest` reads the files as.
         site: The publisher's address.
-        path: Path of a state's file below it, with ``{folder}`` and ``{key}``.
+        path: Path of a state's file below ``site``, with ``{folder}`` and ``{key}``.
     """
 
     release: str
@@ -76,7 +76,7 @@ class Catalogue(Spec):
         """Find a part by its key, name or number.
 
         Raises:
-            ConfigError: There is none.
+            ConfigError: There is no such part.
 
         >>> catalogue = load_catalogue("sf1_2010")
         >>> [catalogue.find(text).key for text in ("AL", "alabama", "01", "new-york", "1")]
@@ -112,7 +112,7 @@ def load_catalogue(release: str) -> Catalogue:
     """Load the catalogue of a release.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: The release has no catalogue.
     """
     if release not in catalogued_releases():
         raise ConfigError(

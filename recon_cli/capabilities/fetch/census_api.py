@@ -29,12 +29,12 @@ DATA_SETS: Final = {
     "pl_2020": "2020/dec/pl",
     "dhc_2020": "2020/dec/dhc",
 }
-#: Variables of one query; the API takes 50, and one of them is GEO_ID.
+#: Most variables of one query; the API takes 50, and one of these is GEO_ID.
 _MOST_VARIABLES: Final = 49
 _LEVELS: Final = {"block": "block", "block_group": "block group", "tract": "tract"}
-#: Bytes of an answer, which is held in memory; a reader takes no more either.
+#: Most bytes of an answer, which is held in memory; readers have the same limit.
 _MOST_BYTES: Final = 1 << 28
-#: Answers that a later attempt may find changed.
+#: Status codes of answers that may change on a later attempt.
 _PASSING: Final = (408, 425, 429)
 
 
@@ -44,8 +44,8 @@ class ApiQuery:
 
     Attributes:
         data_set: Folder below the site.
-        level: As the API calls it.
-        county: Its five digits.
+        level: The API's name of the level.
+        county: Five digits.
     """
 
     data_set: str
@@ -89,9 +89,8 @@ def queries(
 
     Args:
         release: One of `DATA_SETS`.
-        levels: Levels of the release; default all that a table is published for, of block, block
-            group
-            and tract.
+        levels: Levels of the release; default block, block group and tract, as far as a table is
+            published for them.
         counties: Five digits each.
 
     Raises:
@@ -154,7 +153,6 @@ def ask(order: ApiOrder, query: ApiQuery) -> Path:
 
 
 def _attempts(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
-    """Request an answer, with retries."""
     waits = iter(order.waits)
     while True:
         try:
@@ -172,8 +170,8 @@ def _request(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
 
     Raises:
         FetchError: The server refuses.
-        TransferError: There was no answer, or one that may be another one later. Of no answer it
-            names the kind alone: the text of the failure has the address, and so the key.
+        TransferError: There was no answer, or one that may change later. Without an answer, only
+            the kind of failure is named: the failure's text has the address, and so the key.
     """
     import requests  # slow to import
 

@@ -81,7 +81,6 @@ def command(
 def _fetch_tables(
     run: Run, wanted: Fetch, counties: Sequence[str], tables: Sequence[str], levels: Sequence[str]
 ) -> None:
-    """Request tables from the API, and print the result."""
     order = ApiOrder(wanted.to, wanted.mirror or SITE, force=run.force, reporter=run.reporter)
     asked = queries(run.release, tables, levels, counties)
     paths = [ask(order, query) for query in asked]

@@ -38,9 +38,9 @@ class Order:
     """Options of a delivery.
 
     Attributes:
-        release: The release, whose layout says what is in a file.
+        release: The release whose layout describes the files.
         mirror: Address in place of the publisher's.
-        force: Download again what is there, and record its checksum anew.
+        force: Whether to download existing files again, and record their checksums anew.
         waits: Seconds before each new attempt.
     """
 
@@ -58,7 +58,7 @@ class Delivery:
     """A delivered file.
 
     Attributes:
-        digest: Its SHA-256, as recorded.
+        digest: The recorded SHA-256 of the file.
         how: ``fetched`` now, ``unchanged`` since it was recorded, or ``found``: put there by
             hand, now checked and recorded.
     """
@@ -74,8 +74,8 @@ def deliver(order: Order, part: CatalogueFile) -> Delivery:
     """Make sure that ``part`` is in the order's folder.
 
     Raises:
-        FetchError: It could not be downloaded or written, or is not the one recorded.
-        SourceError: What is there, or what the server sent, is not the file that it should be.
+        FetchError: The file could not be downloaded or written, or differs from the recorded one.
+        SourceError: The existing file, or the one that the server sent, is not the expected file.
     """
     target = order.folder / part.file
     with _staging(order.folder) as staging:
@@ -206,7 +206,7 @@ def accept(path: Path, part: CatalogueFile, release: Release, reporter: Reporter
     Every byte of those members is decompressed, so that their checksums are compared too.
 
     Raises:
-        SourceError: It is not; says what it is instead.
+        SourceError: The file is something else; the message says what.
     """
     with path.open("rb") as file:
         start = file.read(200)
@@ -240,7 +240,7 @@ class Checksums:
     """The recorded checksums of a folder.
 
     Attributes:
-        lines: Its lines; those that we do not write ourselves stay as they are.
+        lines: Lines of the file; foreign ones stay as they are.
     """
 
     path: Path

@@ -1,8 +1,8 @@
 """A downloader for pooch that resumes downloads, and shows their progress.
 
 Received bytes are kept in a part file, with a stamp beside it: the address, and the server's
-identifier of this version of the file (its ETag or date). A later attempt asks for the rest *if it
-is still that version*, so that two versions are never joined.
+identifier of this version of the file (its ETag or date). A later attempt asks for the rest *if the
+version is unchanged*, so that two versions are never joined.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 WAITS: Final = (1.0, 2.0, 4.0, 8.0)
 #: Seconds to wait for a connection, and for the next bytes.
 TIMEOUTS: Final = (15.0, 60.0)
-#: This many bytes more than ever before, and the attempts are counted anew.
+#: Bytes of progress after which attempts are counted anew.
 _PROGRESS: Final = 1 << 20
-#: Bytes that are asked for at once; when the connection breaks as many may be lost.
+#: Bytes of a piece; when the connection breaks, up to one piece is lost.
 _CHUNK: Final = 1 << 13
 
 #: Bytes of the largest file; an answer without an end would fill the disk.
 MOST_BYTES: Final = 16 << 30
-#: Answers that a later attempt may find changed, besides 500 and above.
+#: Status codes, below 500, of answers that may change on a later attempt.
 _PASSING: Final = (408, 416, 425, 429)
 _RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+)")
 #: Seconds between plain lines on progress.
@@ -53,7 +53,7 @@ class Stamp(BaseModel):
 
     Attributes:
         etag: The server's name of the version; empty if it has none, or a weak one.
-        modified: The server's date of it; empty if it has none.
+        modified: The server's date of the version; empty if it has none.
         size: Bytes of the whole file, where the server says.
     """
 
@@ -75,7 +75,7 @@ class ResumingDownloader:
     """Downloads into ``part``, and moves it to pooch's target when it is complete.
 
     Attributes:
-        part: File for what has arrived; stays when the download fails.
+        part: File for the bytes received; it stays when the download fails.
         waits: Seconds before each new attempt.
     """
 
@@ -280,8 +280,8 @@ def meter(reporter: Reporter, name: str, size: int | None, done: int = 0) -> Ite
     """Show the progress of a file.
 
     Args:
-        size: In bytes, if known.
-        done: Bytes that were there before.
+        size: Size in bytes, if known.
+        done: Bytes received earlier.
     """
     if isinstance(reporter, ConsoleReporter) and reporter.console.is_terminal:
         with live(reporter.console, name, size, done) as arrived:
@@ -295,7 +295,7 @@ class Lines:
     """Prints a line every few seconds, and none for a file that arrives sooner.
 
     Attributes:
-        size: In bytes, if known.
+        size: Size in bytes, if known.
     """
 
     say: Callable[[str], None]

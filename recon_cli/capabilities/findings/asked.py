@@ -7,14 +7,14 @@ from typing import Final
 
 from recon_cli.coverage import Coverage, LeftOut, enumerate_left_out
 
-#: Condition of what is safe under a law that leaves the rule open: a narrower one proves more.
+#: Condition of safe counts under a law that leaves the rule open: a narrower rule proves more.
 UNKNOWN_RULE: Final = (
     "nobody knows by which rule counts are suppressed; whoever does may know more "
     "(`recon init --below`)"
 )
-#: Condition of what is safe where rows are left out: a rule by which they are proves more.
+#: Condition of safe counts where rows are left out: a rule for leaving them out proves more.
 LEFT_OUT_ROWS: Final = "nobody knows why counts are left out of tables; whoever does may know more"
-#: Condition of what is safe where places may not be listed: whoever knows all of them knows more.
+#: Condition of safe counts where places may be unlisted: whoever knows all places knows more.
 UNLISTED_PLACES: Final = (
     "there may be places that the files do not list; if they list all, say so: `recon init "
     "--all-places`"

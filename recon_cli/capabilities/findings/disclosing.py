@@ -167,13 +167,13 @@ def attributed(
 
     Args:
         cells: As from `recon_cli.capabilities.findings.disclosing.possible_cells`.
-        people: A geoid and ``columns``, as from `labelled`, and whatever else.
+        people: A geoid and ``columns``, as from `labelled`, and any other columns.
 
     Returns:
         The rows of ``people``, one for each column that is settled: ``column``, ``settled`` (its
         value as text), ``least`` and ``most`` (people who have all of these values, at least and at
-        most; null where nothing bounds them). Who can be in no cell of the place has none: the
-        tables are not about such a person.
+        most; null where nothing bounds them). A person who fits no cell of the place has no row:
+        the tables are not about such a person.
     """
     place = cells.columns[0]
     patterns = people.select(pl.col(name).is_not_null() for name in columns).unique().sort(columns)

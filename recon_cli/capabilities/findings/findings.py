@@ -25,7 +25,7 @@ class Rule:
 
     Attributes:
         kind: See `recon_cli.capabilities.report.options.Report`.
-        tolerated: Percent of the people.
+        tolerated: Percentage of people who may be disclosed.
     """
 
     kind: Disclosure = "attribute"
@@ -37,9 +37,10 @@ class Place:
     """A unit where people are disclosed, or a place with recovered counts.
 
     Attributes:
-        people: Who are counted there; None where nobody asked, or of places of other levels.
+        people: Number of people; None if unknown, or for places of other levels.
         given: Least number of disclosed people.
-        small: Number of these above zero and below the threshold.
+        recovered: Number of recovered counts.
+        small: Number of recovered counts above zero and below the threshold.
         name: Published name; empty where the files have none.
     """
 
@@ -68,13 +69,13 @@ class ReconstructionFindings:
     Attributes:
         people: Records.
         empty: Places without people.
-        uncounted: Places of which the tables in use do not say how many people they have.
-        known: Histogram columns that the tables in use see.
-        unknown: The others.
+        uncounted: Places whose number of people the tables in use do not give.
+        known: Histogram columns that the tables in use distinguish.
+        unknown: The other histogram columns.
         by_size: Result of `uniqueness_by_size`, the first row over all sizes.
         as_published: Disclosed people, by the rule, of places whose counts are all published,
             where others are protected.
-        certain_as_published: Records there that are certain.
+        certain_as_published: Certain records in these places.
     """
 
     manifest: Manifest
@@ -105,7 +106,7 @@ class ReconstructionFindings:
 
     @property
     def is_fitted(self) -> bool:
-        """Report whether they only fit noisy counts, which bound nothing."""
+        """Report whether the records only fit noisy counts, which bound nothing."""
         return bool(self.manifest.notes["is_fitted"])
 
     @property
@@ -120,9 +121,9 @@ class ReconstructionFindings:
 
     @property
     def least(self) -> list[int]:
-        """List those of two numbers that may be greater.
+        """List which of two numbers may be greater than proven.
 
-        These are the people of units with one reconstruction, and the certain records.
+        The numbers are the people of units with one reconstruction, and the certain records.
         """
         unique = self.whole["one_population"], self.knows_unique_units
         certain = self.whole["certain"], self.knows_certain_records
@@ -170,10 +171,10 @@ class ClaimFindings:
 
     Attributes:
         people: People of all units.
-        whole: Records, at least, that are certain on all columns of claims.
-        alone: Those of them that are the only ones of their place with their values.
-        by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
-            least, of whom at most this many columns settle another one.
+        whole: Least number of records that are certain on all columns of claims.
+        alone: Number of these records that are alone with their values in their place.
+        by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: least number of
+            people for whom so many columns, or fewer, determine another one.
         surprise: Columns ``k``, ``singletons``, ``p_region``, ``p_all``: for each number of columns
             the claims about exactly one person, and the median chance that guessing gives them.
     """
@@ -282,9 +283,9 @@ class AuditFindings:
     Attributes:
         by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
             width of one that is not recovered.
-        by_suppression: The same of flagged counts, by ``suppression``.
+        by_suppression: The same numbers of flagged counts, by ``suppression``.
         recovered_counts: ``geoid, table, cell, count, is_small`` (below the threshold and no zero).
-        names: Geoid → what people call the place.
+        names: Geoid → name of the place.
     """
 
     manifest: Manifest
@@ -346,18 +347,19 @@ class Findings:
     Attributes:
         work: The folders that a section reads for itself.
         manifests: One a stage, in the order of the work.
-        rule: When people are given away.
+        rule: Rule by which people count as disclosed.
         is_study: Whether the values, and so the words, of the 2010 study stand beside ours.
         lists_places: Whether places and their counts may be named.
-        places: Those with most people given away, then with most recovered counts, if they may.
+        places: Places with most disclosed people, then with most recovered counts, if they may be
+            named.
         reconstruction: ``microdata/`` and ``blocks/``.
         variability: ``solvar/``.
-        uniques: In the truth, if people were linked; else as ``solvar/`` counted them.
+        uniques: Uniques in the truth if people were linked, else as counted by ``solvar/``.
         audit: ``audit/``; None where no counts were audited.
         joint: ``joint/``; None where no releases were taken together.
         laws: Laws of the counts, in words; none where all are exact.
-        kinds_of_law: Their names, each once.
-        has_unknown_rule: Whether one leaves open below which number counts are suppressed.
+        kinds_of_law: Names of these laws, each once.
+        has_unknown_rule: Whether a law leaves open below which number counts are suppressed.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
         not_asked: What was not examined, half a sentence each.
         reasons: Numbers of the files that are not used, each with the officer's reason.

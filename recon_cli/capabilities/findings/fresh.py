@@ -102,8 +102,8 @@ def _fits_partner(manifest: Manifest, folder: Folder, number: int) -> bool:
     """Test whether a stage was made from the present counts of another run.
 
     Args:
-        folder: Its counts; partitions that the stage did not read may be among them.
-        number: The run's, from 1.
+        folder: That run's counts; partitions that the stage did not read may be among them.
+        number: That run's number, from 1.
     """
     name, shared = f"{number}/{folder.path.name}", manifest.inputs["shared"]
     beside = {key: digest for key, digest in shared.items() if key.startswith(f"{name}/")}

@@ -37,8 +37,8 @@ class DivisionFindings:
     Attributes:
         certain: Records of the partner that are in every solution with every member.
         proven: Places where nothing else is certain with every member.
-        unique: Places where all records of the partner are, and there are some.
-        asked: Places where a division was looked for.
+        unique: Places with records of the partner, all certain with every member.
+        asked: Places where a division was sought.
     """
 
     certain: int
@@ -63,11 +63,11 @@ class JointFindings:
     """The results of `recon joint`.
 
     Attributes:
-        by_size: By ``size`` of a place, the first row over all: ``places``, and for each part that
-            is told of ``<part>_records``, ``<part>_alone``, ``<part>_joint``.
-        worst: Rows of ``joint_units/`` of the places where most is certain only together, with
+        by_size: By ``size`` of a place, the first row over all: ``places``, and for each reported
+            part ``<part>_records``, ``<part>_alone``, ``<part>_joint``.
+        worst: Rows of ``joint_units/`` of the places with most records certain only together, with
             their ``geoid``; none where places may not be named.
-        divisions: Who lives with whom; None where nobody asked.
+        divisions: Who lives with whom; None if this was not asked for.
     """
 
     manifest: Manifest

@@ -43,8 +43,8 @@ class ProvenRecords:
     """The number of certain records by the proofs of all stages together.
 
     Attributes:
-        at_least: Proven to be in every solution.
-        at_most: No more can be.
+        at_least: Number of records that are proven to be in every solution.
+        at_most: Upper bound of the number of certain records.
         columns: Columns on which they are certain, in the schema's order.
         stages: Stages whose proofs are counted.
     """
@@ -73,10 +73,10 @@ class Proofs:
 
     @classmethod
     def of(cls, work: WorkFolder, release: Release, partition: str | None = None) -> Proofs:
-        """Open those of a work folder whose reconstruction fits its tables.
+        """Open the proofs of a work folder whose reconstruction fits its tables.
 
         Args:
-            partition: The only one that is asked about; default all.
+            partition: The partition in question; default all.
         """
         solvar, claims = (work.fresh(stage, partition) for stage in (SOLVAR, CLAIMS))
         return cls(
@@ -205,7 +205,7 @@ def proven_units(
         ``units`` with ``placed``, ``certain`` and ``certain_at_most`` (Int64; a unit alone has
         more solutions than one whose neighbours count too, so that only the exact mode tells how
         many are certain at most), and ``solvar_pct``, ``solvar_upper_pct`` or null; ``status`` is
-        ``unique`` where any proof says so: all records certain is one.
+        ``unique`` where any proof shows it, or all records are certain.
     """
     place = units.columns[0]
     joined = _side_by_side(units, placed, variability)
@@ -216,7 +216,7 @@ def proven_units(
         joined = joined.join(sums, on=place, how="left", maintain_order="left")
     proven = ("certain", "certain_records", "claimed")
     least = pl.max_horizontal(pl.col(name).fill_null(0).cast(pl.Int64) for name in proven)
-    # Of protected counts the number of people may be unknown: then there may be more of them.
+    # With protected counts the number of people may be unknown: then there may be more people.
     is_known = pl.col("population").is_not_null()
     is_one = is_known & ((pl.col("solvar_upper_pct") == 0) | (least == pl.col("population")))
     everybody = pl.coalesce("population", "placed").fill_null(0).cast(pl.Int64)
@@ -241,9 +241,9 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
     Returns:
         ``number`` (the size class, Int8), ``units`` (places, not those that stand for others),
         ``population`` (of all), the same by uniqueness (``one_units``, …), ``certain``,
-        ``certain_at_most`` and ``certain_elsewhere`` (the certain
-        ones in units that are not proven to have one solution). Inhabited units only; of those
-        whose people the tables do not bound, the people that were placed in them.
+        ``certain_at_most`` and ``certain_elsewhere`` (certain records in units that are not proven
+        to have one solution). Only inhabited units count; if the tables do not bound a unit's
+        people, its population is the people that were placed in it.
     """
     people = pl.coalesce("population", "placed").fill_null(0).cast(pl.Int64)
     place = is_place(proven.columns[0])
@@ -285,7 +285,7 @@ def _side_by_side(
 
 
 def _uniqueness(mode: Mode | None) -> pl.Expr:
-    """Return whether a unit has one or more solutions. Only an exact distance shows another."""
+    """Return an expression for a unit's number of solutions; only exact distances show several."""
     several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)
     return (
         pl.when(pl.col("status") == "unique")

@@ -22,7 +22,7 @@ def read_disclosures(work: Path) -> pl.DataFrame:
 
     Returns:
         One row for each number of columns ``known``: the least number of people, in every
-        solution, of whom at most this many columns settle another one.
+        solution, for whom so many columns, or fewer, determine another one.
     """
     folder = open_folder(work, CLAIMS, "disclosures")
     rows = pl.concat(folder.parts())

@@ -21,7 +21,7 @@ class Section(Generic[Part]):
     """A section, registered in `recon_cli.capabilities.report.sections.SECTIONS`.
 
     Attributes:
-        title: Its heading, or what makes it of the release's words.
+        title: The heading, or a function that makes it from the release's words.
         read: Selects the input: a part of the findings, or a folder of ``findings.work``;
             None where it was not asked for, and then there is no section.
         render: Renders the input, beside the rest of the findings. Several sections where one

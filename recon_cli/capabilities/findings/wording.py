@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-#: What totals of ``proofs/`` begin with that count, by folder, what is confirmed only.
+#: Prefix of the totals of ``proofs/`` that count, by folder, statements that are only confirmed.
 CONFIRMED: Final = "confirmed_"
 
 
@@ -18,7 +18,7 @@ def size_text(claim: Mapping[str, Any], people: object) -> str:
     """Describe the number of people in a row of ``claims/``.
 
     Args:
-        people: Its ``count``, in words or not.
+        people: The claim's ``count``, as a number or in words.
     """
     if claim["exact"]:
         return f"exactly {people}"

@@ -2,7 +2,7 @@
 
 from recon_cli.stage import Stage
 
-#: It reads the release's schema alone.
+#: The stage reads only the release's schema.
 FRONTIER = Stage(
     "plan frontier",
     folders=("frontier",),

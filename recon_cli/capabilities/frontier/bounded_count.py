@@ -73,8 +73,8 @@ def rightest(most: int, epsilon: float, rows: Sequence[sparse.csr_array] = ()) -
 
     Args:
         most: n.
-        epsilon: By which neighbours' probabilities may differ.
-        rows: More that is asked of a mechanism: these times it are at most 0.
+        epsilon: Bound of the log-ratio of neighbours' probabilities.
+        rows: Further constraints: rows whose product with the mechanism is at most 0.
     """
     size = most + 1
     cells = np.arange(size**2).reshape(size, size)
@@ -115,9 +115,9 @@ def bounded_count(most: int, epsilons: Sequence[float]) -> pl.DataFrame:
 
     Returns:
         ``epsilon``; ``uniform`` (any count, whatever is true), ``geometric`` (the best of all),
-        ``honest`` (the best of which no other answer is likelier than the truth) and ``fair``
-        (the best that is right equally often of all counts), shares; ``is_honest``, whether the
-        geometric one is.
+        ``honest`` (the best for which no answer is likelier than the truth) and ``fair`` (the
+        best that is right equally often for all counts), shares; ``is_honest``, whether the
+        geometric mechanism is.
     """
     return pl.DataFrame(
         {

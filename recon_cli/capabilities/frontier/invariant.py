@@ -1,7 +1,7 @@
 """The cost of an exact count beside noisy ones.
 
-It is measured in two ways: the belief of the strongest adversary in the truth with the count and
-without, and the bits that it adds to what the noise of its own geounit leaves open.
+The cost is measured in two ways: the strongest adversary's belief in the truth with the count and
+without, and the bits that the count adds to the noisy counts of its own geounit.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def count_covariance(
 
     Args:
         measurements: All measurements of one geounit, with independent noise.
-        query: Whose counts are estimated.
+        query: Query whose counts are estimated.
 
     Raises:
         ConfigError: There are too many histogram cells, or the measurements leave a count open.
@@ -117,12 +117,12 @@ def posterior_by_feature(
 ) -> pl.DataFrame:
     """Compute the strongest adversary's belief in a value, with and without exact counts.
 
-    This adversary knows all other records, and all else about this one, of which two values are
-    equally likely. If the query distinguishes them, its exact count decides.
+    This adversary knows all other records, and everything about this record except which of two
+    equally likely values it has. If the query distinguishes the two, its exact count decides.
 
     Returns:
-        ``feature``, ``noise`` and ``invariant``: at most, in percent; of two values that all
-        queries tell apart.
+        ``feature``, and upper bounds of the belief in percent, ``noise`` (without) and
+        ``invariant`` (with); for two values that all queries tell apart.
     """
     told = {column.feature for column in query.columns}
     spends = spends_of(strategy, release.features, levels)

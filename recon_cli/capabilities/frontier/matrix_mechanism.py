@@ -190,8 +190,8 @@ STRATEGIES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 def hierarchy_variances(own: Sequence[float], branching: Sequence[int]) -> list[float]:
     """Compute the variance of one count at each level after least squares: Eq. (hierarchy).
 
-    An upward pass combines each geounit with the sum of those below it, a downward pass corrects it
-    by those above.
+    An upward pass combines each geounit with the sum of its children; a downward pass corrects it
+    by the geounits above.
 
     Args:
         own: Variance of each level's measurement, the whole first; infinite where none is made.

@@ -37,7 +37,7 @@ class ExactTables:
     """The cost of counts that would be exact.
 
     Attributes:
-        what: Which, beside which strategy.
+        what: The exact counts, and the strategy beside them, in words.
         bits: From `recon_cli.capabilities.frontier.invariant.bits_by_level`.
         posterior: From `recon_cli.capabilities.frontier.invariant.posterior_by_feature`.
     """

@@ -84,7 +84,7 @@ class NoiseLaw:
     """A kind of noise, and the meaning of its ε.
 
     Attributes:
-        delta: With which probability a Gaussian release may miss its ε.
+        delta: Probability with which a Gaussian release may miss its ε.
         is_replaced: Whether neighbouring data sets differ in the values of one record; else one
             has a record more.
     """
@@ -129,7 +129,7 @@ class TableErrors:
     """A table's cells as a workload.
 
     Attributes:
-        cells: Published of a geounit.
+        cells: Number of published cells of a geounit.
         histogram: Histogram cells that they tell apart.
     """
 
@@ -270,7 +270,7 @@ def user_errors(
     """Compute the errors of each user with the optimal split: Eq. (users).
 
     Args:
-        errors: From `frontier`, with the weights of all.
+        errors: From `frontier`, with the weights of all users.
         users: As for `users_weights`.
 
     Returns:
@@ -297,7 +297,7 @@ def one_count(
 
     Args:
         people: N.
-        delta: As of `NoiseLaw`.
+        delta: As in `NoiseLaw`.
         share: π of randomized response, which matters unless μ is one half.
         innocuous: μ of randomized response.
 

@@ -16,7 +16,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     sentences = outcome.manifest.notes["summary"]
     yield from [
         *(("", sentence.replace("**", "")) for sentence in sentences),

@@ -33,7 +33,7 @@ class Part:
 
     @property
     def protection(self) -> Protection:
-        """Return its laws for its tables alone; counts without a statement are exact."""
+        """Return the laws for its own tables; counts without a statement are exact."""
         own = tuple(table.name for table in self.release.tables)
         statements = tuple(
             replace(each, tables=tuple(f"{self.name}{OF}{name}" for name in each.tables or own))
@@ -52,7 +52,7 @@ class JoinedSource:
 
     Args:
         release: Composed of the parts' schemas.
-        parts: In the order of the register.
+        parts: The parts in the order of the register.
     """
 
     def __init__(self, release: Release, parts: Sequence[Part]) -> None:
@@ -107,7 +107,7 @@ class JoinedSource:
         """Return the published cells of geounits as a pattern.
 
         Args:
-            numbers: Their pattern in each publication; −1 where it has no row of them.
+            numbers: The geounits' pattern in each publication; −1 for one without rows of them.
         """
         cells: dict[str, tuple[int, ...]] = {}
         for part, number in zip(self._parts, numbers, strict=True):

@@ -33,9 +33,9 @@ def read_membership(release: Release, files: Mapping[Path, Mapping[str, str]]) -
             the unit's column each, as block assignment files of the census have.
 
     Raises:
-        ConfigError: There is no such file, or a column is named of what is no level.
+        ConfigError: There is no such file, or a column is named for something that is no level.
         SourceError: A file cannot be read, lacks a column, has a code that cannot be a name, or
-            puts a unit into two areas of one system; two files tell of one system, or list
+            puts a unit into two areas of one system; two files have the same system, or list
             different units.
     """
     levels = [level.name for level in release.geography.levels if level.name != ALL]

@@ -89,7 +89,7 @@ def _reading(release: Release, config: Ingest, opened: sources.OpenedSource) -> 
 
 
 def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
-    """Open what the config names; and by which law it was published, if not all is exact."""
+    """Open the source that the config names, with its laws if not all counts are exact."""
     listed = config.unit_list
     units = None if listed is None else sources.read_geounit_list(release, listed)
     if config.is_register:
@@ -214,7 +214,7 @@ class PartitionBuffer:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write all buffered rows."""
         for (folder, partition), frames in self._frames.items():
             rows = pl.concat(frames)
             order = [name for name in ("geoid", "table", "cell") if name in rows.columns]
@@ -266,7 +266,7 @@ class PartitionBuffer:
 
 
 def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the rows of each partition in their order; those that lie together are not copied."""
+    """Yield the rows of each partition in order; rows that are adjacent are not copied."""
     runs = list(partition_runs(frame["geoid"], level))
     if len({partition for partition, _ in runs}) < len(runs):
         of_row = level.enclosing(pl.col("geoid")).alias("_partition")
@@ -285,7 +285,7 @@ def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.Dat
 def _people(geounits: pl.DataFrame) -> dict[str, int]:
     """Count the people of a partition: all levels count the same, unless one is not published.
 
-    ``partly_counted`` is 1 where every level has a place of which no count of everybody is exact.
+    ``partly_counted`` is 1 if every level has a place without an exact count of its people.
     """
     population = pl.col("population").cast(pl.Int64)
     sums = geounits.group_by("level").agg(population.sum(), gaps=population.null_count())

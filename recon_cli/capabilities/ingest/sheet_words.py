@@ -1,4 +1,4 @@
-"""What the sheets call the cells of a release: the labels that a mapping reads them by."""
+"""Names of a release's cells in the sheets: the labels by which a mapping reads them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Masks = tuple[int, ...]
 
 
 class SheetWords:
-    """Calls cells as the sheets do, or by the schema where no sheet has a word.
+    """Names of cells as in the sheets, or by the schema where no sheet has a label.
 
     Args:
         release: The schema.
@@ -28,7 +28,7 @@ class SheetWords:
 
     @cached_property
     def _labels(self) -> dict[str, dict[_Masks, str]]:
-        """Map where labels stand to what each counts, and the label; the first of several."""
+        """Map axes to predicates, and these to their labels; the first of several labels."""
         assigner = Assigner(self.release, self.mapping)
         everybody = [feature.full for feature in self.release.features]
         found: dict[str, dict[_Masks, str]] = {}
@@ -41,7 +41,7 @@ class SheetWords:
         return found
 
     def of(self, table: str, cell: int) -> str:
-        """Return what the sheets call a cell of a table.
+        """Return the name of a table's cell in the sheets.
 
         Example:
             A column *Year 9* under *Boys* is ``Boys, Year 9``; of a long file the values of its

@@ -80,7 +80,7 @@ def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
     found = []
     for path in paths:
         if path.is_dir():
-            # a stage's manifest has times in it, which are not what is published
+            # a stage's manifest has times in it, which are no part of the publication
             files = (each for each in path.rglob("*") if each.is_file() and each.name != MANIFEST)
             members = sorted(files)
         elif path.is_file():

@@ -20,7 +20,7 @@ _NAMED = 4
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest, noun = outcome.manifest, plural(run.release.record)
     people, cells = manifest.totals["people"], manifest.totals["cells"]
     partly = "at least " if manifest.totals.get("partly_counted") else ""

@@ -1,4 +1,4 @@
-"""What the sheets that a run reads call their cells."""
+"""Names of cells in the sheets that a run reads."""
 
 from __future__ import annotations
 

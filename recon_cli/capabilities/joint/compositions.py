@@ -28,9 +28,9 @@ from recon_cli.capabilities.joint.household_links import (
 from recon_cli.frames import OPEN
 from recon_cli.model.program import LinearConstraints
 
-#: Households begun for each composition that may be listed.
+#: Households that may be started for each composition that may be listed.
 _BEGUN = 5
-#: Members times counts of a place in which nothing is listed if there are more.
+#: Most members times counts of a place whose compositions are listed.
 _DENSE = 20_000_000
 
 
@@ -89,7 +89,7 @@ class _Budget:
         """Charge some started households to the budget.
 
         Raises:
-            _TooManyError: They are too many.
+            _TooManyError: The budget is exhausted.
         """
         self.begun -= households
         if self.begun < 0:
@@ -104,8 +104,8 @@ class _Place:
         members: (members × parts) candidates.
         households: (households × parts) candidates.
         codes: Codes of the members, from `member_codes`.
-        uses: (members × rows) what each adds to the counts.
-        room: For each row the most that it may come to.
+        uses: (members × rows) what each member adds to the counts.
+        room: For each row its upper bound.
     """
 
     records: PlaceRecords
@@ -159,12 +159,12 @@ class _Pattern:
     """Households with equal requirements for their members.
 
     Attributes:
-        households: Their numbers in the place.
-        groups: The members that may be in them, put together that the same links count.
-        counted: (groups × links that ask for any) which of these count a group.
+        households: Numbers of the households in the place.
+        groups: The members that these households may have, grouped by the links that count them.
+        counted: (groups × links that count members) whether each link counts a group.
         least: Least number of members that each of these links requires.
         most: Greatest number that each allows.
-        later: (groups and one more × links) whether a link counts a group from there on.
+        later: (groups and one more × links) whether a link counts this group or a later one.
     """
 
     place: _Place
@@ -183,7 +183,7 @@ class _Pattern:
         least, most = asked.least[one, on], asked.most[one, on]
         may_be = np.flatnonzero(((place.codes < 0) | (place.codes == code)).all(axis=1))
         counted, of_member = np.unique(place.codes[may_be][:, on] >= 0, axis=0, return_inverse=True)
-        # Those first of which there is only one: a householder leaves little room.
+        # Groups with few members in a household come first: a householder leaves little room.
         few = np.where(counted, most, most.max(initial=0)).min(axis=1, initial=most.max(initial=0))
         size = np.bincount(of_member.ravel(), minlength=len(counted))
         order = np.lexsort((size, few))
@@ -198,7 +198,7 @@ class _Pattern:
         """Yield (households × members) arrays of all member sets that these households may have.
 
         Raises:
-            _TooManyError: They are too many.
+            _TooManyError: There are too many.
         """
         inside = np.concatenate([self.households[:0], *self.groups])
         rows = np.flatnonzero(self.place.uses[inside].any(axis=0))
@@ -236,10 +236,10 @@ class _Begun:
 
     Attributes:
         uses: (members × rows) what each member adds.
-        room: For each row the most.
+        room: For each row its upper bound.
         chosen: (sets × members) numbers of members.
-        used: (sets × rows) what they add together.
-        last: For each set the place of its last member in the group; none before it are added.
+        used: (sets × rows) what the members of each set add together.
+        last: For each set the place in the group of its last member; only later ones are added.
     """
 
     uses: IntArray

@@ -30,9 +30,11 @@ class JointRows:
 
     Attributes:
         own: Rows of both parts.
-        link: For each of these the number of its link.
-        label: And the places of its labels, see `recon_cli.capabilities.joint.links.LinkRows`.
-        upper: The most of each variable.
+        linking: Rows of the links.
+        link: For each of `linking` the number of its link.
+        label: For each of `linking` the places of its labels, see
+            `recon_cli.capabilities.joint.links.LinkRows`.
+        upper: Upper bound of each variable.
     """
 
     own: LinearConstraints
@@ -57,8 +59,8 @@ def joint_contradiction(
 ) -> ContradictionError:
     """Return the error for a place whose two parts no records can have together.
 
-    It names a minimal set of links: without any one of them there are solutions, or none is
-    excluded.
+    The error names a minimal set of rows of links: without any one of them there are solutions, or
+    their absence is not proven.
     """
     kept = np.ones(len(rows.link), dtype=bool)
     groups: list[IntArray] = [

@@ -42,7 +42,7 @@ from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import Ends, EndSearch
 from recon_cli.solve.feasibility import Feasibility, solve_within
 
-#: The parts of which records are told, as in `recon_cli.capabilities.joint.units`.
+#: Number of parts whose records are reported, as in `recon_cli.capabilities.joint.units`.
 _TOLD = 2
 #: Status of a place where who lives with whom is not asked.
 NOT_ASKED = "not_asked"
@@ -53,9 +53,9 @@ class CertainHousehold:
     """A household that is in every solution with all its members.
 
     Attributes:
-        number: Least number of them.
-        cells: The histogram cells of its members and its own, among those of all parts one after
-            the other, rising, each as often as there are such members.
+        number: Least number of such households in a division.
+        cells: Sorted numbers of the histogram cells of the household and of its members; the cells
+            of all parts are numbered consecutively.
     """
 
     number: int
@@ -70,8 +70,8 @@ class PlaceDivision:
         status: Status, as of places in `recon_cli.capabilities.joint.units.STATUSES`, or
             `NOT_ASKED`.
         compositions: Number of listed compositions.
-        most: No division has more households with members; −1 where that is not asked, as a
-            division has one that is not certain.
+        most: Upper bound of the households with members in any division; −1 where it is not
+            computed, because a division has a household that is not certain.
         seconds: Deterministic seconds.
     """
 
@@ -157,10 +157,10 @@ class _Search:
     """The program of Eq. (division) in one place.
 
     Attributes:
-        rows: Over the candidates.
+        rows: Rows over the candidates.
         upper: Upper bound of each candidate.
-        is_household: Whether it is a household with members, of the second part.
-        is_told: Whether it is of a part whose records are told.
+        is_household: Whether each candidate is a household with members, of the second part.
+        is_told: Whether each candidate is of a part whose records are reported.
     """
 
     listing: Listing
@@ -172,7 +172,7 @@ class _Search:
     effort: Effort
 
     def division(self) -> PlaceDivision | None:
-        """Find what is in every division; None if there is none."""
+        """Find the households that are in every division; None if there is no division."""
         listing, E = self.listing, self.listing.expansion
         if not listing.compositions and not listing.is_complete:
             return PlaceDivision(STATUSES[BOUNDED])
@@ -207,7 +207,7 @@ class _Search:
         households: IntArray = self.is_household.astype(np.int64) @ E
         most = -1
         if (number := int(households @ values)) == least.sum():
-            # Others may have these and more: not all counts say how many there are.
+            # Other divisions may have these households and more: counts may not bound their number.
             most = number
             if open_ is not None and (here := households[open_.columns]).any():
                 ledger = self._greatest(open_.program, here, solution.values, seconds)
@@ -245,11 +245,11 @@ class _Search:
         return most
 
     def _alike(self, values: IntArray) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Return the compositions of a division in terms of output columns.
+        """Group the compositions of a division that are equal in the output columns.
 
         Returns:
-            Sparse (histogram cells × distinct compositions) what each has, and sparse (distinct
-            compositions × variables) which of the variables tell the same.
+            Sparse (histogram cells × distinct compositions) records of each, and sparse (distinct
+            compositions × variables) which variables are this composition.
         """
         inside = np.flatnonzero(self.is_told)
         cells, place = np.unique(self.cell[inside], return_inverse=True)

@@ -20,7 +20,7 @@ from recon_cli.capabilities.joint.links import LinkCodes
 from recon_cli.capabilities.joint.release import JointRelease, Link, LinkKind
 from recon_cli.errors import ConfigError
 
-#: As many members as there are.
+#: Upper bound of members where there is none.
 MANY = np.iinfo(np.int32).max
 
 
@@ -32,7 +32,7 @@ class HouseholdLinks:
         members: Numbers of the parts whose records are members of households.
         households: Numbers of the parts whose records are households.
         between: Numbers of the links from members to households.
-        same: Numbers of the links that say of two parts that their records are the same ones.
+        same: Numbers of the links between two parts whose records are the same ones.
     """
 
     joint: JointRelease
@@ -88,8 +88,8 @@ class PlaceRecords:
 
     Attributes:
         codes: Link codes of these candidates.
-        part: For each its part.
-        upper: For each the most records.
+        part: For each candidate its part.
+        upper: For each candidate its upper bound.
     """
 
     links: HouseholdLinks
@@ -131,9 +131,9 @@ class Requirements:
     """The requirements of each link for the members of households.
 
     Attributes:
-        code: (households × links) the group whose members it counts; −1 where there may be none.
-        least: (households × links) at least this many members of the group.
-        most: (households × links) at most, `MANY` where nothing says.
+        code: (households × links) the group whose members the link counts; −1 where none may be.
+        least: (households × links) least members of the group.
+        most: (households × links) most members of the group, `MANY` where unlimited.
     """
 
     code: IntArray

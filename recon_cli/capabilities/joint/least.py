@@ -27,21 +27,21 @@ from recon_cli.solve.cp_sat import Effort, Status, find_feasible
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import WHOLE, LinearRelaxation, Vertex
 
-#: Solutions in a row that refute nothing, after which records are asked for one at a time.
+#: Consecutive solutions that refute nothing, after which each record is searched alone.
 _DRY = 2
-#: Weight of random costs beside records: they only choose among equal vertices.
+#: Weight of random costs beside those of records: they only choose among tied vertices.
 _NOISE = 1e-3
 #: Records' random costs as whole numbers: from one to this many.
 _STEPS = 10
 #: Deterministic seconds for a solution that lacks many records, and for one that lacks one.
 _MANY, _ONE = 0.5, 1.0
-#: Variables for each row among which solutions are looked for: at first, and at last.
+#: Variables for each row among which a solution is sought: at first, and at last.
 _FEW, _MORE = 2, 8
 #: Deterministic seconds of proofs by cases, of each record.
 _CASES = 5.0
-#: Cases that are looked into, and cases within cases.
+#: Most cases that are examined, and the greatest depth of cases within cases.
 _NODES, _DEPTH = 400, 40
-#: How often a ray is taken beside a functional.
+#: Multiples of a ray that are tried.
 _MULTIPLES = (1, 4, 16, 64, 256, 1024)
 
 
@@ -51,7 +51,7 @@ class Start:
 
     Attributes:
         known: Solutions, at least one.
-        likely: Variables that the relaxation makes likely; none is fine.
+        likely: Variables that the relaxation makes likely; may be empty.
     """
 
     known: list[IntArray]
@@ -198,7 +198,7 @@ class CaseSearch:
 
     Attributes:
         why: The proof; None where there is none.
-        solution: One that refutes what was to be proven; empty where none was found.
+        solution: A solution below the bound; empty if none was found.
         deterministic_time: Seconds.
     """
 

@@ -27,7 +27,7 @@ class LinkedPart:
     Attributes:
         plan: Its grain resolves `link_masks`.
         unit: For each candidate its place, in the numbering that both parts share.
-        upper: For each the most records.
+        upper: For each candidate its upper bound.
     """
 
     plan: Plan
@@ -41,11 +41,11 @@ class LinkRows:
     """Rows of links over the columns of all parts, one part after the other.
 
     Attributes:
-        rows: With ends that are numbers.
+        rows: Rows with finite bounds.
         unit: For each row its place.
-        link: The number of its link.
-        label: For each pair of groups of its link the label's place among the first side's; −1
-            beyond the last.
+        link: For each row the number of its link.
+        label: (rows × pairs of groups) the label's place among those of the pair's first side; −1
+            beyond the last pair of the link.
     """
 
     rows: LinearConstraints
@@ -91,7 +91,7 @@ class LinkCodes:
 
 
 def link_codes(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkCodes:
-    """Find the groups of single candidates under each link, whatever others there are."""
+    """Find the group of each candidate under each link, regardless of other candidates."""
     start = np.cumsum([0, *(len(part.unit) for part in parts)])
     code = np.full((len(links), int(start[-1])), -1, dtype=np.int64)
     size = np.zeros_like(code)
@@ -140,8 +140,8 @@ class _Row:
 
     Attributes:
         weights: Weight of the first part, and of each candidate of the second.
-        is_equal: Whether it is an equation where nothing in it stands for more.
-        is_void: Whether it says nothing where something in it stands for more.
+        is_equal: Whether the row is an equation unless some candidate stands for larger sizes.
+        is_void: Whether the row is dropped if some candidate stands for larger sizes.
     """
 
     weights: tuple[int, IntArray]

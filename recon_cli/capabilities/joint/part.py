@@ -83,8 +83,8 @@ class Part:
         """Build the part from published counts.
 
         Raises:
-            ContradictionError: They contradict each other.
-            SourceError: They are not exact.
+            ContradictionError: The counts contradict each other.
+            SourceError: The counts are not exact.
         """
         published.require_exact("a joint release")
         plan = made.plan
@@ -182,10 +182,10 @@ class PlacesOfPart:
 
     Attributes:
         of_unit: For each candidate its place, from 0.
-        place: The same; −1 where nothing is asked about it.
+        place: As `of_unit`, but −1 for places that are not examined.
         lower: Lower bounds from propagation in the part alone.
-        upper: Upper bounds from the same.
-        rows: Its relaxed rows there.
+        upper: Upper bounds from propagation in the part alone.
+        rows: The part's relaxed rows in these places.
         of_cell: For each candidate its histogram cell, from 0.
         first_column: Index of the first candidate among those of the part.
         first_cell: Index of the first histogram cell among those of the part.

@@ -32,15 +32,15 @@ class LinkSpec(Spec):
     """One link: exactly one of ``equal``, ``sum`` and ``presence``, with a condition for each part.
 
     Attributes:
-        equal: As many records of the first part as of the second.
-        sum: As many of the first as the sizes of the second add up to.
-        presence: For each record of the second at least one of the first, and all together at most
-            as many as their sizes, less ``without`` each.
+        equal: The first part has as many records as the second.
+        sum: The first part has as many records as the sizes of the second add up to.
+        presence: The first part has at least one record for each of the second, and in total at
+            most the sum of the second's sizes, each less ``without``.
         by: Feature or recode of the first part → one of the second: the link holds for each label
             that both have.
-        size: Feature of the second part: how many of the first belong to it.
-        top: Its last value, if that stands for more, too.
-        without: Number of people of a size that are not counted: 1 where the householder is not.
+        size: Feature of the second part: the number of first-part records that belong to a record.
+        top: Last value of ``size``, if it also stands for larger sizes.
+        without: Number of people of a size that are not counted: 1 if the householder is not.
     """
 
     equal: dict[Name, Condition] | None = None
@@ -69,11 +69,11 @@ class JointSpec(Spec):
 class LinkKind(StrEnum):
     """The relation between two numbers of records."""
 
-    #: As many of one as of the other.
+    #: As many records of one part as of the other.
     EQUAL = "equal"
-    #: As many of one as the others' sizes add up to.
+    #: As many records of one part as the sizes of the other's add up to.
     SUM = "sum"
-    #: At least one for each of the others, and at most as many as are in them.
+    #: At least one record for each of the other part, and at most as many as their sizes.
     PRESENCE = "presence"
 
 
@@ -82,11 +82,11 @@ class Link:
     """A link, for each combination of the groups that both parts distinguish.
 
     Attributes:
-        parts: The numbers of the two parts that it is between.
+        parts: The numbers of the two linked parts.
         predicates: For each part, the values that count, for every feature of its release.
         by: Pairs of groups, one of each part; those with the same label belong together.
         size: Place of the second part's feature whose values add up; None where none do.
-        top: The value of it that stands for itself and all above; None for none.
+        top: The size that stands for itself and all larger sizes; None for none.
         without: Number of people of the second part's size that cannot be among those counted.
         where: Name of the link in messages.
     """
@@ -133,11 +133,11 @@ def load_joint(name_or_path: str, releases: Sequence[Release]) -> JointRelease:
 
     Args:
         name_or_path: ``sf1_2010``, or a path that ends in ``.yaml`` or ``.yml``.
-        releases: Those that the parts name, in their order.
+        releases: The releases that the parts name, in their order.
 
     Raises:
-        ConfigError: There are no such links, or they are of other releases.
-        SchemaError: They are malformed; the message names the key.
+        ConfigError: There are no such links, or the links are of other releases.
+        SchemaError: The links are malformed; the message names the key.
     """
     path = Path(name_or_path)
     if path.suffix not in {".yaml", ".yml"}:

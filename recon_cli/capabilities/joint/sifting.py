@@ -1,8 +1,8 @@
 """Sifting: the linear relaxation of a wide program, most of whose variables are never built.
 
 A vertex has no more variables above zero than the program has rows. So the engine holds a few times
-as many; the duals price all others at once, and those that would lower the cost enter, until there
-is none (Bixby et al. 1992). Variables that entered for one cost stay for the next.
+as many; the duals price all other variables at once, and those that would lower the cost enter, as
+long as there are any (Bixby et al. 1992). Variables that entered for one cost stay for the next.
 
 If a vertex is not integral, a solution near it mostly consists of its own variables and of those
 with the least reduced cost, a few for each row: a program that the engine solves at once, though
@@ -25,20 +25,20 @@ from recon_cli.solve.cp_sat import Effort, find_feasible, maximize
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_within
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex, solve_relaxation
 
-#: A reduced cost this small is none.
+#: Reduced costs smaller than this are taken as zero.
 _TOLERANCE = 1e-7
-#: Variables for each row, and some more, up to which all are held.
+#: Variables for each row, `_ENTER` more in all, up to which all are held.
 _FEW = 4
 #: Variables that enter at a time: as many as half the rows, and this many more.
 _ENTER = 100
 #: Deterministic seconds to price one coefficient.
 _PRICED = 2e-9
-#: Variables for each row, time after time, and the share of the effort that each time is given.
+#: Attempts: variables for each row, and share of the effort.
 _TIMES = ((2, 0.2), (4, 0.5), (8, 0.7))
 
 
 class SiftedRelaxation:
-    """The relaxation of one program, for one cost after the other.
+    """The relaxation of one program, for several costs in turn.
 
     Like `recon_cli.solve.linear_relaxation.LinearRelaxation`, over the variables that matter.
     """
@@ -47,9 +47,9 @@ class SiftedRelaxation:
         """Set up the relaxation.
 
         Args:
-            program: Its variables that are not held are at their least, which is 0.
-            variables: Those to begin with, under which there is a point of the relaxation; those
-                whose least value is above 0 are held, too.
+            program: The program; variables that are not held stay at their lower bound, 0.
+            variables: Variables to begin with, over which the relaxation has a point; variables
+                with a lower bound above 0 are held, too.
         """
         self._by_variable = sparse.csr_array(program.constraints.A.T.astype(np.float64))
         self._upper = program.upper
@@ -101,7 +101,7 @@ class FirstSolution:
     """The result of the search for any solution.
 
     Attributes:
-        likely: Variables that the relaxation makes likely, rising; under them it has a point.
+        likely: Sorted variables that the relaxation makes likely; over them it has a point.
     """
 
     solution: ProgramSolution
@@ -145,7 +145,7 @@ def likely_variables(
 
     Args:
         cost: Cost that the vertex minimises.
-        times: Number for each row.
+        times: Number of variables for each row.
     """
     score = np.abs(cost - program.constraints.A.T @ vertex.duals)
     score[program.upper == 0] = np.inf
@@ -157,10 +157,10 @@ def likely_variables(
 def solution_among(
     program: IntegerProgram, variables: IntArray, cost: IntArray | None, effort: Effort
 ) -> tuple[IntArray, float]:
-    """Find a solution with all but some variables at their least; return also the seconds.
+    """Find a solution with all other variables at their lower bounds; return also the seconds.
 
     Args:
-        variables: Those that may rise.
+        variables: Variables that may be above their lower bounds.
         cost: Integral cost of each variable; the solution is as cheap as the budget allows.
     """
     part = fix_others(program, variables, program.lower).program

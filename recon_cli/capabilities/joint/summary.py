@@ -13,7 +13,7 @@ from recon_cli.store import Manifest
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest, unit = outcome.manifest, plural(run.release.geography.unit.name)
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [(unit, f"{totals['units']:,}")]

@@ -1,7 +1,7 @@
 """The records of two parts that are in every joint solution, place by place.
 
 The parts' rows and the links between them are one program: Eq. (together) of docs/method.md. Its
-certain records are found first; then which of these their own part alone proves, too.
+certain records are found first; then which of these records their own part proves alone.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
 
-#: Candidates of places that are looked at together.
+#: Candidates of places that are examined together.
 _BATCH = 30_000
-#: The parts of which records are told: the others only say more of these.
+#: Number of parts whose records are reported: further parts only add information about them.
 _TOLD = 2
 #: Statuses of a place.
 STATUSES = ("proven", "bounded", "undecided", "quarantined", "open", "apart")
@@ -48,13 +48,13 @@ class JointProgram:
     """The program of some places.
 
     Attributes:
-        places: Their numbers, rising.
+        places: Numbers of the places, sorted.
         columns: The candidates in question, among those of all parts one after the other.
-        part: For each of them its part.
-        place: For each its place.
-        cell: For each its histogram cell, among those of all parts one after the other.
-        own: The parts' rows over them.
-        rows: And those of links.
+        part: For each column its part.
+        place: For each column its place.
+        cell: For each column its histogram cell, among those of all parts one after the other.
+        own: The parts' rows over these columns.
+        rows: The rows of parts and of links over these columns.
         bounds: Bounds from propagation.
     """
 
@@ -74,14 +74,14 @@ class JointCertainty:
 
     Attributes:
         programs: Programs that were solved, if they are wanted.
-        geoids: The places of any part, rising.
-        status: For each the place in `STATUSES` of what is known.
-        records: (parts × places) records of each part in a joint solution; of those `UNDECIDED` and
-            beyond, what propagation puts there.
-        alone: For each part, for each of its histogram cells the records that it proves by itself.
-        together: The same for all parts together.
-        confirmed: Number of these records that rest on two engines alone; of all others a proof
-            was added up in whole numbers.
+        geoids: The places of any part, sorted.
+        status: For each place its number in `STATUSES`.
+        records: (parts × places) records of each part in a joint solution; from status
+            `UNDECIDED` on, those that propagation places.
+        alone: For each part, by histogram cell, the records that the part proves alone.
+        together: For each part, by histogram cell, the records that all parts prove together.
+        confirmed: The records of `together` that rest on two engines alone; for all others a
+            proof was added up in integers.
         seconds: For each place deterministic seconds.
     """
 
@@ -124,7 +124,7 @@ def find_certain(
     For the third part and further ones only results of propagation are returned.
 
     Raises:
-        ContradictionError: All parts are possible, and not together; names tables, and the link.
+        ContradictionError: Each part is possible, but not all together; names tables and the link.
     """
     geoids = pl.concat([part.geoids for part in parts]).unique().sort()
     status = _asked(parts, geoids)
@@ -140,9 +140,9 @@ def find_certain(
 
 
 def _asked(parts: Sequence[Part], geoids: pl.Series) -> IntArray:
-    """Return for each place `PROVEN` for now, or why it is not examined.
+    """Return the initial status of each place: `PROVEN` if it is to be examined.
 
-    One part lacks it, or counts do not bound all records.
+    Else a part lacks the place (`APART`), or counts do not bound its records (`OPEN`).
     """
     status = np.full(len(geoids), PROVEN, dtype=np.int64)
     for part in parts:
@@ -171,7 +171,7 @@ class _Asked:
     """A batch of places to examine.
 
     Attributes:
-        status: For each the place in `STATUSES`: `PROVEN` where something is asked about it.
+        status: For each place its number in `STATUSES`: `PROVEN` if it is to be examined.
         first_column: Index of each part's first candidate among those of all parts.
         first_cell: Index of each part's first histogram cell among those of all parts.
     """
@@ -427,7 +427,7 @@ def _confirmed(ledger: Ledger) -> IntArray:
     Every other proof is added up once more, in integers of any length.
 
     Raises:
-        ValueError: A proof does not come to what it is there for.
+        ValueError: A proof does not reach its bound.
     """
     program, confirmed = ledger.program, np.zeros_like(ledger.lower)
     given: IntArray = ledger.functionals @ program.lower

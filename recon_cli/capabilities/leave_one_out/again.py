@@ -92,7 +92,7 @@ class ScratchAttack:
 
     Attributes:
         columns: The histogram columns that the tables tell apart.
-        gained: Those of them to be learnt.
+        gained: The columns among `columns` that an attacker wants to learn.
     """
 
     plan: Plan
@@ -122,8 +122,8 @@ class ScratchAttack:
         """Return who is left out: a row for each distinct record, with the ``same`` columns.
 
         Returns:
-            The unit's geoid, ``same``, ``_row`` (of one of them), ``_<column>`` (the place of its
-            value), ``gain`` and ``people``.
+            The unit's geoid, ``same``, ``_row`` (number of one such record), ``_<column>`` (the
+            place of its value), ``gain`` and ``people``.
         """
         release, options, records = self.plan.release, self.options, self.records
         place = release.geoid_column
@@ -149,7 +149,7 @@ class ScratchAttack:
         """Compare conclusions with each of some people, if any, and without.
 
         Args:
-            without: Publishes the counts without one of them, in each of the ``ways``.
+            without: Publishes the counts without one of the people, in each of the ``ways``.
 
         Returns:
             For each way to publish without them a frame, as from `attack_again`.
@@ -248,7 +248,7 @@ class _World:
 
         Args:
             values: For each histogram column the place of the person's value.
-            is_gained: For each whether it is to be learnt.
+            is_gained: For each histogram column whether an attacker wants to learn it.
         """
         unit = self.geoids.index(geoid)
         same = self.histogram.groups[self.histogram.of_cell] == values

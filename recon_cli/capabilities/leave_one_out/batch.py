@@ -1,8 +1,8 @@
 """Conclusions about people of a batch, with them in the counts and without.
 
 Without a person, the solutions of the counts are those that contain the person's record, with that
-record removed: Eq. (without) of docs/method.md. So the second attack is the first one with a lower
-bound raised by one, and unnecessary if the record is in every solution.
+record removed: Eq. (without) of docs/method.md. So the second attack is the first with a lower
+bound raised by one; it is unnecessary if the record is in every solution.
 
 Only what the conclusions need is computed: whether anybody, and whether somebody else, has the
 record in every solution, and whether anybody else with the same known values differs. Known
@@ -29,7 +29,7 @@ from recon_cli.model.system import System
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import Ends, EndSearch
 
-#: A record that this many people have in every solution is there without one of them, too.
+#: If so many people have a record in every solution, it is certain without one of them, too.
 ENOUGH = 2
 #: People whose questions are held in memory at a time: a number for each variable.
 _CHUNK = 128
@@ -62,7 +62,7 @@ class RecordEnds:
         return np.where(self.least >= people, 1, np.where(self.least_known < people, 0, -1))
 
     def alone(self, people: int) -> IntArray:
-        """Report the same, and that nobody else of the class has other gained values."""
+        """Report as `at_least`, and whether also nobody of the class has other gained values."""
         nobody = np.where(self.most_others == 0, 1, np.where(self.most_known > 0, 0, -1))
         enough = self.at_least(people)
         return np.where((enough == 0) | (nobody == 0), 0, np.minimum(enough, nobody))
@@ -78,9 +78,9 @@ class Questions:
     """The questions about some people: how many have the record, and how many others exist.
 
     Attributes:
-        program: Where their reference classes are open.
+        program: The program of a component, where the reference classes are open.
         functionals: (2 × people × variables) people with the record; others of the class.
-        fixed: (2 × people) those outside of the program.
+        fixed: (2 × people) the same counts outside of the program.
     """
 
     program: IntegerProgram
@@ -135,7 +135,7 @@ class Conclusions:
 
     Attributes:
         chance: The chance that the attack says what is true of the gained columns: Eq. (chance).
-        is_settled: Whether they follow from the known ones in every solution.
+        is_settled: Whether the gained values follow from the known ones in every solution.
         is_certain: Whether the record is in every solution.
     """
 
@@ -146,10 +146,10 @@ class Conclusions:
 
 @dataclass(frozen=True)
 class BatchComparison:
-    """Conclusions about people from the counts, and from those without each of them.
+    """Conclusions about people, from the counts with and without each person.
 
     Attributes:
-        deterministic_time: For each person the solver's seconds for both.
+        deterministic_time: For each person the solver's seconds for both conclusions.
     """
 
     included: Conclusions
@@ -182,8 +182,8 @@ def compare_batch(
 
     Args:
         system: The batch; its counts are exact.
-        sampled: Its solutions; reference classes are not split between components.
-        people: The candidates of their records, rising, each once.
+        sampled: Sampled solutions; reference classes are not split between components.
+        people: The candidates of their records, sorted, each once.
         seconds: Deterministic seconds to settle what is certain about one person.
     """
     comparison = _Comparison(system, sampled, classes, people)

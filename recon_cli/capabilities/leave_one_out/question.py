@@ -44,8 +44,7 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed, generator
 
-#: What is known of a record: everything or something; nothing, because its unit is open or
-#: quarantined.
+#: Whether something is known about a record, or nothing because its unit is open or quarantined.
 KNOWN, OPEN, QUARANTINED = 0, 2, 3
 _STATUSES = ("complete", "partial", "open", "quarantined")
 _DECISIONS = ("settled", "settled_without", "certain", "certain_without")
@@ -56,10 +55,10 @@ class LeftOut:
     """People who were left out, a row for each record.
 
     Attributes:
-        groups: (rows × histogram columns) the places of their values.
+        groups: (rows × histogram columns) the places of the records' values.
         gain: Their gained values as one number.
         people: Number of people with the record.
-        unknown: `KNOWN`, or why nothing is.
+        unknown: `KNOWN`, or the reason why nothing is known.
     """
 
     geoids: pl.Series
@@ -162,7 +161,7 @@ def compared_columns(
     """Return the histogram columns that the tables distinguish, known ones and gained ones.
 
     Raises:
-        ConfigError: None of them is gained.
+        ConfigError: No gained column is among them.
     """
     columns = histogram_columns(release, tables, coverage)
     if not gained_columns(release, columns, gains):

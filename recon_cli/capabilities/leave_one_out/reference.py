@@ -146,7 +146,7 @@ class ModalValues:
 
         Args:
             records: All records of the partition.
-            mode: The most frequent value anywhere, as from `gain_codes`; default that of these.
+            mode: The most frequent value anywhere, from `gain_codes`; default that of ``records``.
         """
         people = records.select(
             pl.col(release.geoid_column).alias("geoid"), gain_codes(release, records, columns)
@@ -185,12 +185,12 @@ class ModalValues:
 
 
 def largest_gain(epsilon: float) -> float:
-    """Bound the difference of any chance with and without a person in the data: Eq. (gainbound).
+    """Bound the difference of any probability with and without a person: Eq. (gainbound).
 
     For a release that is ε-differentially private where neighbours add or remove one person, and
     for any attack on it: the probability of an event, or the mean of a number between 0 and 1.
-    Where neighbours replace a person, leaving one out is half of it only if the ε given here is
-    that of adding or removing one.
+    If neighbours of the release replace a person, the ε given here must be that of adding or
+    removing one.
 
     Args:
         epsilon: ε, at least 0.

@@ -14,7 +14,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     words = words_of_run(run)
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses

@@ -33,7 +33,7 @@ from recon_cli.capabilities.link.specification import TABLES, LinkageSpecificati
 from recon_cli.chance import uniform
 from recon_cli.schema import Level
 
-#: Whose mode the modal guess of a unit can be.
+#: Origins of a unit's modal guess: the unit's own mode, its parent's, or the overall mode.
 MODES_OF: Final = ("unit", "parent", "everybody")
 #: Origin → packed gained value → people who have it.
 GainCounts = Mapping[str, Mapping[int, int]]
@@ -47,7 +47,7 @@ class ValueCounts:
         counts: ``unit``, ``gain``, ``n`` (Int64, above zero), sorted, each pair once.
         geoids: Geoids of all units, in the order of ``unit``.
         parent: For each unit the number of the next coarser geounit.
-        mode: The most frequent value of all, for when nothing nearer has one.
+        mode: The most frequent value overall, used where neither unit nor parent has a mode.
     """
 
     counts: pl.DataFrame
@@ -57,7 +57,7 @@ class ValueCounts:
 
     @classmethod
     def of(cls, counts: pl.DataFrame, geoids: pl.Series, parents: Level, mode: int) -> ValueCounts:
-        """Count by unit; their parents are the geounits of ``parents``."""
+        """Sort the counts by unit, and number the units' parents, geounits of level ``parents``."""
         ordered = counts.select("unit", "gain", pl.col("n").cast(pl.Int64)).sort("unit", "gain")
         parent = enclosing_places(geoids, parents).to_numpy().astype(np.int64)
         return cls(ordered, geoids, parent, mode)
@@ -97,8 +97,8 @@ class ValueCounts:
     def modes(self) -> IntArray:
         """Return the modal guess (MDG) of each unit.
 
-        The unit's mode; where two values tie or one person lives alone, the mode of the parent,
-        which must have no tie and count two or more; failing that the national one.
+        This is the unit's mode; where two values tie or one person lives alone, the parent's mode,
+        which must have no tie and a count of two or more; else the overall mode.
         """
         return self._modes[0]
 
@@ -110,7 +110,7 @@ class ValueCounts:
 
     @cached_property
     def _modes(self) -> tuple[IntArray, IntArray]:
-        """Return the modal guess of each unit, and the place in `MODES_OF` of whose it is."""
+        """Return the modal guess of each unit, and the place of its origin in `MODES_OF`."""
         own, _, ties, total = _mode_of(self.counts, len(self.geoids))
         above, above_top, above_ties, _ = _mode_of(self.above, self.parents)
         is_lent, has_own = (above_ties == 1) & (above_top > 1), (ties == 1) & (total > 1)
@@ -122,8 +122,8 @@ class ValueCounts:
 def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     """Test whether each person's gained value is the modal guess of the unit (the study's rule).
 
-    The rule of `ValueCounts.modes`, with ties and people who live alone: people who are not modal
-    are nonmodal.
+    Ties and people who live alone follow the rule of `ValueCounts.modes`; all people who are not
+    modal are nonmodal.
 
     Args:
         people: ``unit`` and ``gain``.
@@ -323,7 +323,7 @@ def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     """Return the probability that PRG is right about each person: p of the value in the unit.
 
     Args:
-        people: ``unit`` and ``true_gain`` (null: nothing is true of them, chance 0).
+        people: ``unit`` and ``true_gain`` (null if unknown: the chance is 0).
     """
     shares = values.counts.select(
         "unit",

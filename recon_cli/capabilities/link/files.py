@@ -22,13 +22,13 @@ from recon_cli.capabilities.link.key_encoding import (
 from recon_cli.capabilities.link.specification import LinkageSpecification
 from recon_cli.errors import SourceError
 
-#: Columns that say which of several records with one id in one unit is kept, as the study's
-#: files have them: a flag, or a number of which the lowest wins.
+#: Columns of the study's files that select one of several records with one id in one unit: a flag,
+#: or a number whose lowest value wins.
 KEEP, RANK = "keep", "r_keep"
 #: A file's own random order.
 ORDER = "r"
 FLAGS = (KEEP, RANK, ORDER)
-#: Of this many identifiers at least one is the truth's, or they are others.
+#: A file is refused if the truth has fewer than one in this many of its identifiers.
 _IDS_FOR_ONE = 10
 
 
@@ -101,11 +101,11 @@ class AttackerUsage:
     """Counts of an attacker's records: each takes part or is left out for one reason.
 
     Attributes:
-        used: Take part.
+        used: Records that take part.
         known: Number of these whose identifier the truth has.
-        elsewhere: In no geounit of the truth.
-        incomplete: Without a value that is linked on.
-        without_id: Without an identifier.
+        elsewhere: Records in no geounit of the truth.
+        incomplete: Records without a value that is linked on.
+        without_id: Records without an identifier.
     """
 
     used: int = 0
@@ -126,7 +126,7 @@ class AttackerUsage:
             may_leave_out: Largest share of records that may be left out.
 
         Raises:
-            SourceError: More is left out, or hardly an identifier is the truth's.
+            SourceError: More are left out, or the truth has hardly any of the identifiers.
         """
         records = self.used + self.left_out
         if self.left_out > may_leave_out * records:

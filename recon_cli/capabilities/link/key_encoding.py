@@ -43,7 +43,8 @@ class EncodedRecords:
         records: ``unit`` (Int32), ``exact`` (Int64, null where a key is not known), ``binned``,
             ``gain`` (Int64, only if asked for), those of further passes (Int64, null where a value
             is not known), and the columns to keep.
-        left_out: Why others were left out: ``outside`` the geounits of the truth, ``incomplete``.
+        left_out: Number of other records by reason: ``outside`` the truth's geounits,
+            ``incomplete``.
     """
 
     records: pl.DataFrame
@@ -56,7 +57,7 @@ class KeyEncoder:
 
     Attributes:
         geoids: The geounits of the truth, sorted, each once (String).
-        passes: Those with columns of their own are encoded for.
+        passes: Passes whose own columns are encoded, too.
     """
 
     release: Release
@@ -212,7 +213,7 @@ def require(records: pl.DataFrame, columns: Sequence[str], name: str) -> None:
     """Refuse a file that lacks a column.
 
     Raises:
-        SourceError: Names it, and those that are there.
+        SourceError: A column is missing; the message lists the file's columns.
     """
     for column in columns:
         if column not in records.columns:

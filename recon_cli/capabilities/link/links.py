@@ -4,9 +4,9 @@
 attacker gains the source's values. *Confirmed*: the truth has a record with that unit, id, keys and
 gained values. Because ids are unique in a unit on both sides, the second match is a look-up.
 
-Which of several equal records are paired is random; how many records with one value of a key are
-paired with how many with another is not. So the probability that an attacker's record gets a right
-link follows from counts, Eq. (ties) of docs/method.md.
+Which of several equal records are paired is random, but the number of pairs by key and class is
+not. So the probability that an attacker's record gets a right link follows from counts: Eq. (ties)
+of docs/method.md.
 
 See *putative* and *confirmed* in docs/glossary.md.
 """
@@ -23,9 +23,9 @@ from recon_cli.capabilities.link.matching import Keys, count_matches, match
 from recon_cli.capabilities.link.passes import Pass, looking_no_farther, places_of
 from recon_cli.schema import Level
 
-#: Whether the person has the unit's mode, and is unique there.
+#: Columns that mark people with the unit's mode, and people who are unique in the unit.
 GROUPS = ("modal", "unique")
-#: Of sources whose gains do not depend on ties.
+#: Chances of sources whose gains do not depend on ties: no rows.
 NO_CHANCES = pl.DataFrame(schema={"pass": pl.String, "attacker": pl.UInt32, "chance": pl.Float64})
 
 
@@ -54,10 +54,10 @@ class TrueColumns:
 def attach_truth(attackers: pl.DataFrame, truth: pl.DataFrame, encoder: KeyEncoder) -> pl.DataFrame:
     """Add the truth about every attacker record, found by place and id.
 
-    A record is *true* in a place if the truth has somebody there with its id whom one of the passes
-    that look no farther would pair with it: in units, with the study's passes, somebody with its
-    binned keys. Only a link to a true record can be confirmed. Of several people with one id in a
-    larger place the one in the record's own unit counts, else the first.
+    A record is *true* in a place if the truth has somebody there with the same id whom a pass that
+    looks no farther would pair with the record: in units, with the study's passes, somebody with
+    the same binned keys. Only a link to a true record can be confirmed. Of several people with one
+    id in a larger place the one in the record's own unit counts, else the first.
 
     Whether a record's person is modal and unique is known by unit and id alone, as in the study
     (Tables 10, 13, 14, 16 and 17), whatever sex and age the attacker assumes.
@@ -119,14 +119,14 @@ def confirmed_chances(
 ) -> pl.DataFrame:
     """Compute the probability that a pass confirms a link of each attacker record: Eq. (ties).
 
-    The probability is over the ties of that pass; its candidates are those that earlier passes
-    left.
+    The probability is over the ties of that pass, whose candidates are the records left by earlier
+    passes.
 
     Args:
         pairs: As from `recon_cli.capabilities.link.links.putative_links`.
         source: Key columns and ``gain``.
         attackers: Key columns, and `TrueColumns`.
-        passes: Those that made the pairs.
+        passes: The passes that made the pairs.
 
     Returns:
         ``pass``, ``attacker`` (row number) and ``chance`` (Float64, above 0).
@@ -208,8 +208,8 @@ def gained_values(
 
     Returns:
         One row per pair: ``unit, id, exact, binned, gain, pass, confirmed, modal, unique``, and
-        ``true_gain, true_unit`` of the person in the place of the pass, null where a link is not
-        to the truth's.
+        ``true_gain, true_unit`` of the person in the place of the pass, null where the truth has
+        none.
     """
     people = attackers[pairs["attacker"]]
     linked = people.with_columns(gain.alias("gain"), pairs["pass"])
@@ -267,7 +267,7 @@ def count_links_by_pass(
     Returns:
         ``unit, pass, modal, unique, putative, confirmed, same_unit`` (Int32), and the sums
         ``expected, modal_confirmed, proportional_confirmed`` and ``expected_confirmed``, over all
-        ways to break ties (Float64; null of what is not known).
+        ways to break ties (Float64; null if unknown).
     """
     chance = pl.col("chance") if "chance" in links.columns else pl.lit(None, pl.Float64)
     guessed = ("modal_confirmed", "proportional_confirmed")
@@ -304,11 +304,11 @@ def count_agreement(
     Args:
         left: ``unit, exact, binned, gain``, and the columns of ``near``.
         right: Records of the other file.
-        near: With a number that may be off by one, see `near_pass`.
+        near: A pass with a number that may be off by one, see `near_pass`.
 
     Returns:
-        ``unit``, ``exact``: agreeing in the exact pass, ``near``: in ``near``, as many as can be
-        (null without it), ``agree``: in the exact or the binned pass.
+        ``unit``, and records that agree: ``exact``, in the exact pass; ``near``, the most that can
+        in the pass ``near`` (null without it); ``agree``, in the exact or the binned pass.
     """
     counts = [
         count_matches(left, right, ["unit", key, "gain"]).rename({"pairs": name})

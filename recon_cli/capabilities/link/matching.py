@@ -82,7 +82,7 @@ def count_matches(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) 
     Args:
         left: Records with the columns ``keys``.
         right: Records of the other file.
-        keys: The first is what the result is counted by, the geounit.
+        keys: Key columns; the first, the geounit, groups the result.
 
     Returns:
         The first of ``keys`` and ``pairs`` (Int64), where there are any.

@@ -49,9 +49,9 @@ TALLIES: _Schema = {
     **dict.fromkeys(("putative", "exact", "confirmed"), pl.Int32),
     "expected": pl.Float64,
 }
-#: What is expected to be confirmed by chance, and by guessers.
+#: Expected numbers of confirmed links: by chance, over ties, by guessers.
 _EXPECTED = ("expected", "expected_confirmed", "modal_confirmed", "proportional_confirmed")
-#: With passes of the user's.
+#: Tallies by pass, for user-defined passes.
 TALLIES_BY_PASS: _Schema = {
     **dict.fromkeys(("attacker", "source", "pass"), pl.String),
     **dict.fromkeys(GROUPS, pl.Boolean),
@@ -70,15 +70,15 @@ class LinkageCounts:
 
     Attributes:
         targets: Attacker records, by attacker, modal and unique (`TARGETS`).
-        tallies: Links, by attacker, source, modal and unique (`TALLIES`), and with passes of the
-            user's by pass (`TALLIES_BY_PASS`). ``expected`` is how many a proportional guesser
-            confirms on average; null for others.
+        tallies: Links, by attacker, source, modal and unique (`TALLIES`), with user-defined passes
+            by pass, too (`TALLIES_BY_PASS`). ``expected`` is the mean number that a proportional
+            guesser confirms; null for other sources.
         agreement: Records that agree, by pair of files (`AGREEMENT`).
         truth: One row per unit: ``population, linkable, nonmodal, unique_people,
             unique_nonmodal, unique_defined``, and for how many people the guessers are right on
             average about their own origin.
         left_out: ``file: reason`` → records that take no part.
-        modes: Whose mode the modal guess is → units of the baseline.
+        modes: Origin of the modal guess (`MODES_OF`) → number of units of the baseline.
     """
 
     targets: pl.DataFrame
@@ -236,7 +236,7 @@ class PartitionLinkage:
             encoded = self.encoder.encode(raw, name=origin, gains=not from_tables)
             self._leave_out(origin, encoded.left_out)
             people = encoded.records
-        # another order than the truth's own as an attacker, or all would meet themselves
+        # unlike the truth's order as an attacker, or everybody would be paired with themselves
         return self._in_order(people.select(columns), f"source {origin}")
 
     def _link(
@@ -281,7 +281,7 @@ class PartitionLinkage:
     def _guess_away(
         self, guesser: Guesser, guess: pl.Series, pairs: pl.DataFrame, attackers: pl.DataFrame
     ) -> pl.Series:
-        """Return a guesser's gains of pairs; beyond the unit it guesses for the attacker's unit."""
+        """Return a guesser's gains of pairs; across units it guesses from the attacker's unit."""
         values = self._value_counts(guesser.origin).lent
         if guesser.kind == "modal":
             by_attacker = modal_guess(values, attackers, leave_one_out=False)
@@ -294,7 +294,7 @@ class PartitionLinkage:
         return by_attacker.gather(pairs["attacker"]).zip_with(is_away, guess)
 
     def _beside(self, links: pl.DataFrame) -> pl.DataFrame:
-        """Add to links what the usual guessers would get right."""
+        """Add the chance that each usual guesser is right about each link."""
         modal, proportional = self.spec.beside
         right = {"modal_confirmed": pl.lit(None), "proportional_confirmed": pl.lit(None)}
         if modal is not None:

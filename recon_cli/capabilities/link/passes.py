@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from recon_cli.errors import ConfigError
 from recon_cli.schema import AttackKeys, Level, Release
 
-#: m and u are written in decimals.
+#: Tolerance of sums of m and u, which are decimals.
 _ROUNDING = 1e-12
 
 
@@ -31,7 +31,7 @@ class Pass:
         place: Level of the geounit that both records lie in.
         same: Features and recodes that they share.
         near: Feature whose values may differ.
-        within: By how much, in its own unit.
+        within: Greatest difference of `near`, in its own unit.
         key: Column of encoded records with place and ``same`` in one number.
     """
 
@@ -123,7 +123,7 @@ class Pass:
 def near_pass(release: Release, keys: AttackKeys) -> Pass | None:
     """Return the pass that counts agreement with a number off by one, such as an age by a year.
 
-    None unless exactly one of the exact keys is no binned one, and has a range of numbers.
+    Return None unless exactly one exact key is not a binned key, and that key is ordered.
     """
     fine = [name for name in keys.exact if name not in keys.binned]
     if len(fine) != 1 or fine[0] not in release.feature_index:
@@ -188,8 +188,8 @@ def passes_by_weight(
     pairs agrees in this way and in no stricter one.
 
     Args:
-        comparisons: By name the ways to agree, from strict to lax; not to agree is what is left
-            of m and u.
+        comparisons: Name → ways to agree, from strict to lax; disagreement has the rest of m and
+            u.
         at_least: The least weight of a link, in bits.
 
     Raises:

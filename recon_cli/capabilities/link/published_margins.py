@@ -30,7 +30,7 @@ class PublishedMargins:
     """The knowledge of guessers who have a partition's published tables and nothing else.
 
     Attributes:
-        tables: Those that guessers may use.
+        tables: Tables that guessers may use.
     """
 
     release: Release
@@ -184,7 +184,7 @@ def _row(release: Release, cell: Cell, groups: Sequence[Recode]) -> Matrix:
 def _inverse(equations: bytes, atoms: int) -> Matrix | None:
     """Compute the pseudo-inverse, or None if the equations are underdetermined.
 
-    The same for all partitions that publish the same cells, and much more expensive than its use.
+    The inverse is the same for all partitions that publish the same cells, and expensive.
     """
     matrix = np.frombuffer(equations, dtype=np.float64).reshape(-1, atoms)
     if len(matrix) < atoms or np.linalg.matrix_rank(matrix, tol=_TINY) < atoms:
@@ -194,7 +194,7 @@ def _inverse(equations: bytes, atoms: int) -> Matrix | None:
 
 
 def _counts(geoids: pl.Series, counts: pl.DataFrame, used: Sequence[tuple[str, Cell]]) -> Matrix:
-    """Return units × used cells."""
+    """Return the (units × used cells) counts."""
     matrix = np.zeros((len(geoids), len(used)))
     columns = pl.DataFrame(
         [(table, cell.number, at) for at, (table, cell) in enumerate(used)],

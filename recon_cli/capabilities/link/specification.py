@@ -10,7 +10,7 @@ from recon_cli.capabilities.link.passes import Pass, default_passes, places_of
 from recon_cli.errors import ConfigError
 from recon_cli.schema import AttackKeys, Level, Release, Table
 
-#: The truth, and what was tabulated from it, in the study's words.
+#: The study's words for the truth, and for the tabulated records.
 CEF, HDF = "CEF", "HDF"
 #: The attacker file that is the truth's own columns.
 CEF_ATKR = "CEF_atkr"
@@ -57,7 +57,7 @@ def default_keys(release: Release) -> AttackKeys:
     """Return the linking columns of the schema.
 
     Raises:
-        ConfigError: It has none.
+        ConfigError: The schema has none.
     """
     if release.attack is None:
         raise ConfigError(f"release {release.name!r} does not say what an attacker links on")
@@ -84,7 +84,7 @@ class LinkageSpecification:
         truth: Name of the truth among the sources (``CEF``).
         origins: Names of the sources that have records, the truth first.
         attackers: Names of the attacker files; `from_truth` are the truth's own columns.
-        from_truth: Those attackers that have no file of their own.
+        from_truth: Names of the attackers that have no file of their own.
         comparisons: Pairs of origins whose agreement is counted.
         baseline: The origin of the closed forms.
         modes: Origin → its most frequent gained value, over all partitions; a packed number.

@@ -81,11 +81,11 @@ def open_stage(run: Run) -> MadeStage:
 
 @dataclass(frozen=True)
 class PartitionGains:
-    """Counts of a partition that are needed before any is linked.
+    """Counts of a partition that are needed before partitions are linked.
 
     Attributes:
         counts: The gained values of every origin that is guessed from.
-        pieces: The partition, cut.
+        pieces: The pieces of the partition.
         usage: Usage of every attacker file that the config names.
     """
 

@@ -11,7 +11,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest = outcome.manifest
     totals, notes, words = manifest.totals, manifest.notes, words_of_run(run)
     people = words.people
@@ -43,10 +43,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
 
 
 def _beside_truth(name: str, totals: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Compare an attacker's file with the truth: records whose person it has in their unit.
-
-    As in the study's Table 3.
-    """
+    """Compare an attacker's file with the truth: matched records, as in the study's Table 3."""
     records = totals.get(f"{name}: records", 0)
     matched, linkable = totals.get(f"{name}: matched", 0), totals["linkable"]
     return [

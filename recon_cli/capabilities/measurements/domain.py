@@ -23,7 +23,7 @@ class Histogram:
     """The people of one geounit by histogram cell.
 
     Attributes:
-        cells: Histogram cells with people, rising.
+        cells: Histogram cells with people, sorted.
     """
 
     cells: IntArray
@@ -45,9 +45,9 @@ def add_up(place: IntArray, cells: IntArray, people: IntArray, geounits: int) ->
     """Make histograms of geounits from entries.
 
     Args:
-        place: (entries,) whose each is, from 0.
-        cells: (entries,) its cell.
-        people: (entries,) how many.
+        place: (entries,) number of each entry's geounit, from 0.
+        cells: (entries,) histogram cell of each entry.
+        people: (entries,) people of each entry.
     """
     order = np.lexsort((cells, place))
     place, cells, people = place[order], cells[order], people[order]

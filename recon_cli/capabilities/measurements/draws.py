@@ -32,8 +32,8 @@ from recon_cli.statement.noise import Gaussian, Geometric
 
 #: Yields further words without end for a word's position.
 Further = Callable[[tuple[int, ...]], Iterator[int]]
-#: Bits beyond those that are decided, so that sums of rounded terms are right to the last bit or
-#: its neighbour.
+#: Bits beyond the decided ones, so that sums of rounded terms are off by at most one in the last
+#: decided bit.
 _GUARD = 16
 
 
@@ -83,8 +83,8 @@ def draw_noise(law: Gaussian | Geometric, bits: WordArray, further: Further) -> 
     """Draw integer noise.
 
     Args:
-        bits: Uniform, any shape.
-        further: More of them, for those that are close to a threshold.
+        bits: Uniform words, any shape.
+        further: Further bits for words that are close to a threshold.
 
     Returns:
         An array of the same shape.

@@ -36,25 +36,25 @@ from recon_cli.frames import is_place
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release, Table
 
-#: Below it a cell of the whole partition is taken as empty, in people.
+#: A cell with fewer people in the whole partition is taken as empty.
 _EMPTY: Final = 0.05
-#: Small cells are left out while so few of all people, as a share, are in them.
+#: Largest share of all people in the small cells that are left out.
 _FEW: Final = 0.01
 #: Entries of all histograms together; the largest cells stay.
 _MOST_NUMBERS: Final = 20_000_000
-#: So few people count as none where one divides by them.
+#: Least number of people in a divisor.
 _NOBODY: Final = 1e-9
-#: Steps of a fit; fits of a level, between which what is expected is scaled.
+#: Steps of a fit, and fits of a level, between which the expected people are scaled.
 _STEPS: Final = 300
 _ROUNDS: Final = 4
 #: A fit ends where no count is further from its balance, in standard deviations.
 _NEAR: Final = 0.01
 _EXACT: Final = 1e-10
-#: Counts vary about what is expected by no more variance per person.
+#: Largest variance of counts about the expected ones, per person.
 _MOST_SPREAD: Final = 100.0
-#: No entry grows beyond the exponential of it in a step.
+#: Largest exponent by which an entry grows in a step.
 _STEEPEST: Final = 30.0
-#: Status and method of a unit whose records fit noisy counts; nothing is proven of it.
+#: Status and method of a unit whose records fit noisy counts; nothing is proven about such a unit.
 LIKELY: Final = "likely"
 LEAST_SQUARES: Final = "least_squares"
 
@@ -75,8 +75,9 @@ class LikelyHistograms:
 def fit_people(measurements: Measurements, steps: int = _STEPS) -> LikelyHistograms:
     """Compute likely histograms of all units of a partition. Eq. (joint).
 
-    From the top: the geounits of a level are expected to be like their parent, each in proportion
-    to its people, and are fitted to the counts of all levels; those below it are added up.
+    From the top down, the geounits of a level are expected to have the composition of their parent,
+    in proportion to their people, and are fitted to the counts of all levels; counts of lower
+    levels are added up.
     """
     hierarchy, seen = measurements.hierarchy, measurements.levels
     people = _fit_totals(measurements)
@@ -104,7 +105,7 @@ def _only(levels: Sequence[LevelMeasurements], cells: IntArray) -> tuple[LevelMe
 
 
 def _inhabited(people: FloatArray, units: int) -> IntArray:
-    """Choose cells: all but small ones in which few of all people are."""
+    """Return the cells to fit: all except small ones that together have few of the people."""
     order = np.argsort(-people, kind="stable")
     before = np.cumsum(people[order]) - people[order]
     is_kept = (people[order] > _EMPTY) | (before < (1 - _FEW) * people.sum())
@@ -113,11 +114,11 @@ def _inhabited(people: FloatArray, units: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Measurements of a level as those of sums over the geounits that are fitted.
+    """Measurements of a level, expressed as sums over the fitted geounits.
 
     Attributes:
         operator: (rows × cells).
-        place: (geounits × sums) membership; None where each is a sum by itself.
+        place: (geounits × sums) membership; None where each geounit is a sum by itself.
         noisy: (rows × sums).
         variance: (rows × sums).
     """
@@ -133,13 +134,13 @@ class Sums:
         return found if self.place is None else found @ self.place
 
     def adjoint(self, pressure: FloatArray) -> FloatArray:
-        """Add (rows × sums) up over the counts that contain each entry (cells × geounits)."""
+        """Add up (rows × sums) over the counts that contain each (cells × geounits) entry."""
         found: FloatArray = self.operator.T @ pressure
         return found if self.place is None else found @ self.place.T
 
 
 def _seen_from(hierarchy: Hierarchy, levels: Sequence[LevelMeasurements], depth: int) -> list[Sums]:
-    """Return all measurements as sums over the geounits of a level; those below it added up."""
+    """Return all measurements as sums over geounits of a level; lower levels are added up."""
     found = []
     for at, each in enumerate(levels):
         place = hierarchy.place(min(at, depth), max(at, depth))
@@ -176,9 +177,9 @@ def _fit_totals(measurements: Measurements) -> list[FloatArray]:
 def likeliest(levels: Sequence[Sums], expected: FloatArray, steps: int) -> FloatArray:
     """Fit (cells × geounits) people to measurements and to what is expected.
 
-    Solved by its dual, which has a *pressure* for each count, x = μ exp(φ Aᵀy), and is smooth and
-    without bounds. What is expected of a geounit is then scaled to the people found in it, as
-    only its composition is expected, and the fit repeated.
+    The problem is solved by its dual, which has a *pressure* for each count, x = μ exp(φ Aᵀy), and
+    is smooth and without bounds. Since only the composition of a geounit is expected, the expected
+    people are then scaled to the number found in it, and the fit is repeated.
     """
     spread = dispersion(levels, expected)
     ends = np.cumsum([each.noisy.size for each in levels])[:-1]

@@ -104,8 +104,8 @@ class StoppingRule:
     """A stopping rule of the descent.
 
     Attributes:
-        steps: At most.
-        tolerance: In people: no entry moves further in a step.
+        steps: Greatest number of steps.
+        tolerance: The descent stops if no entry moves further in a step, in people.
     """
 
     steps: int = 3000

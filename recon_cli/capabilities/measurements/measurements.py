@@ -108,7 +108,7 @@ def _listed_units(published: Publication, unit: str) -> pl.Series:
 
 
 def _by_level(published: Publication, names: Collection[str]) -> dict[str, CoveragePattern]:
-    """Return what is measured at each level."""
+    """Return the coverage pattern of the measured cells of each level."""
     found: dict[str, CoveragePattern] = {}
     for number, pattern in enumerate(published.coverage):
         cells = {name: some for name, some in pattern.cells.items() if name in names}

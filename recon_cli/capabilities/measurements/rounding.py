@@ -24,8 +24,8 @@ _GROUP: Final = 2
 _CLOSE: Final = 1e-9
 #: Proportional fitting ends when sums are this close, in people.
 _FITTED: Final = 1e-6
-#: So little of a cell's total is put everywhere, so that no held sum is out of reach; entries below
-#: ten times as much are not rounded up.
+#: Share of a cell's total that is added to every entry, so that no held sum is out of reach;
+#: entries below ten times as much are not rounded up.
 _TRACE: Final = 1e-6
 
 
@@ -55,8 +55,9 @@ def round_children(
         values: (cells × children), at least 0.
         totals: (cells,) sums over the children.
         held: Sums over groups of cells that must hold; consistent with ``totals``.
-        nested: (cells,) groups each, from coarse to fine; each within one of the former, and
-            within one that is held. All cells together come first if nothing is held.
+        nested: Divisions of the (cells,) into groups, from coarse to fine: each group is within a
+            group of the division before, and within a held group. If nothing is held, all cells
+            together come first.
 
     Raises:
         SolverError: The held sums contradict the totals.

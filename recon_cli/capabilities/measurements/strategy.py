@@ -51,9 +51,9 @@ def table_sensitivity(table: Table, features: Sequence[Feature], *, replaced: bo
 
     Args:
         replaced: Whether neighbours differ in the values of one record; else in one record. For
-            values it is the bound ‖a − c‖ + ‖b − c‖ of two kinds of record, of what all kinds
-            share, c: no less than the true one, and equal to it if two of the largest share
-            nothing else.
+            values the result is an upper bound: ‖a − c‖ + ‖b − c‖ for two kinds of record a and b,
+            where c is what all kinds share. It is exact if two of the largest kinds share nothing
+            else.
     """
     kinds = _weights(table, features)
     if not replaced:
@@ -144,7 +144,7 @@ class Strategy:
 
     Attributes:
         neighbours: Which data sets are hard to tell apart.
-        delta: For ε of a Gaussian mechanism.
+        delta: δ at which ε of a Gaussian mechanism is computed.
         levels: Level → its measurements, as the file has them.
         rounding: Queries whose sums rounding keeps, coarse ones first.
         first: Queries that are fitted before the rest, in order.
@@ -173,7 +173,7 @@ class Strategy:
         """Return the measurements of a level.
 
         Raises:
-            ConfigError: There are none.
+            ConfigError: The strategy has no such level.
         """
         if level not in self.levels:
             known = ", ".join(self.levels)
@@ -184,7 +184,7 @@ class Strategy:
         """Return the measurements of a level in the order in which they are fitted.
 
         Raises:
-            ConfigError: There are none.
+            ConfigError: The strategy has no such level.
         """
         left, found = list(self.at(level)), []
         for each in self.first:

@@ -55,14 +55,14 @@ class StrategySpec(_Spec):
     """The YAML form of a strategy.
 
     Attributes:
-        strategy: Its name.
+        strategy: Name of the strategy.
         title: One line for people.
         mechanism: ``gaussian`` spends ρ, ``geometric`` spends ε.
         neighbours: ``replace``: data sets that differ in the values of one record;
             ``add-or-remove``: in one record.
-        delta: For ε of a Gaussian mechanism.
+        delta: δ at which ε of a Gaussian mechanism is given.
         rho: Total that all shares refer to, for ``gaussian``; default 1.
-        epsilon: The same for ``geometric``.
+        epsilon: Total that all shares refer to, for ``geometric``; default 1.
         recodes: As in a release schema; a release's own need not be repeated.
         queries: Name → features and recodes that its cells are combinations of, or the name of a
             table of the release.
@@ -102,7 +102,7 @@ def read_strategy(name_or_path: str) -> tuple[str, str]:
     """Read a packaged strategy, or a file; return also its name in messages.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no such strategy.
     """
     if name_or_path.endswith((".yaml", ".yml")):
         return read_text(Path(name_or_path)), name_or_path

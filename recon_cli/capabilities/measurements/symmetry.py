@@ -3,8 +3,8 @@
 Two classes of a feature are exchangeable if swapping them, in every cell, maps the counts of each
 level to themselves. Then all permutations of exchangeable classes are symmetries, and the
 information matrices of all levels have the same blocks: for each feature either the sums over
-exchangeable classes, or the differences within one group of them, all of which are equally
-informative (Schur's lemma). A strategy of whole features has blocks of size one.
+exchangeable classes, or the equally informative differences within one group of such classes
+(Schur's lemma). A strategy of whole features has blocks of size one.
 
 See *symmetry* in docs/glossary.md.
 """
@@ -64,7 +64,7 @@ class SymmetricBasis:
         sizes: Classes of each feature.
         bases: For each feature (classes × classes): sums over groups of exchangeable classes, then
             differences within each group.
-        blocks: Together all coordinates.
+        blocks: Blocks that together have all coordinates.
     """
 
     sizes: tuple[int, ...]

@@ -63,7 +63,7 @@ def release_text(strategy: Strategy, release: Release, levels: Collection[str]) 
     """Write the schema of a release with the strategy's queries as its tables.
 
     Args:
-        strategy: Its queries are combinations of columns.
+        strategy: A strategy whose queries are combinations of columns.
         release: Has the features, the geography and the columns of records.
     """
     features = release.feature_index

@@ -99,7 +99,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @property
     def draws_again(self) -> bool:
-        """Return whether OpenDP is used, which keeps no key."""
+        """Report whether OpenDP draws the noise: it keeps no key."""
         return self.config.source == "opendp"
 
     def settings(self) -> Mapping[str, Any]:
@@ -189,7 +189,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         )
 
     def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
-        """Return all cells: none is zero by itself."""
+        """Return all cells: with noise a zero has no special meaning."""
         return protected.select(COUNTS.names())
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002

@@ -1,10 +1,10 @@
 """The Census Bureau's noisy measurement files: rows of geounit and query, with noisy counts.
 
-A product is a folder with one for each level, ``County.parquet`` to ``Block.parquet``. Its
+A product is a folder with a subfolder for each level, ``County.parquet`` to ``Block.parquet``. Its
 ``DPQuery/`` has Parquet files with ``geocode``, ``query_name``, ``value`` (the query's counts, the
-last axis changing fastest) and ``variance``; ``Constraint/`` what else is published exactly, which
-is not read. Geocodes are those of the geography that the noise was made for: each begins with that
-of the geounit it is part of; a block's ends with its tabulation geoid.
+last axis changing fastest) and ``variance``; its ``Constraint/``, with exact counts, is not read.
+Geocodes are those of the geography that the noise was made for: each begins with the geocode of the
+enclosing geounit; a block's ends with its tabulation geoid.
 
 The layout is that of public readers of these files; see docs/noise.md.
 """
@@ -35,7 +35,7 @@ from recon_cli.sources.tidy import write_tidy
 from recon_cli.statement.noise import Gaussian
 from recon_cli.store.files import disk, make_folder, write_bytes, written_whole
 
-#: Level → name of its folder, finest first; what is above counties is left out.
+#: Level → name of its folder, finest first; levels above counties are not read.
 LEVELS: Final = {
     "block": "Block.parquet",
     "block_group": "Block_Group.parquet",
@@ -62,8 +62,8 @@ _AXES: Final = {
 #: A block's code → its tabulation geoid, for ``ingest.names``.
 GEOIDS: Final = "geoids.txt"
 _COLUMNS: Final = ("geocode", "query_name", "value", "variance")
-#: Digits of state and county at the end of a tabulation geoid of a block, and of all of it: the
-#: files have the block group between tract and block.
+#: Digits of the end of a block's geocode that hold its tabulation geoid, and of their part up to
+#: the tract: the files have the block group between tract and block.
 _OF_BLOCK, _OF_TRACT = 16, 11
 
 
@@ -72,8 +72,8 @@ class MeasuredQuery:
     """A query at a level, as the files have it.
 
     Attributes:
-        query: The same of the strategy.
-        numbers: For each count of a row, in its order, the number of the query's cell.
+        query: The strategy's query.
+        numbers: For each count of a row, in order, the number of the query's cell.
     """
 
     level: str
@@ -90,11 +90,11 @@ class Product:
 
     Attributes:
         release: Schema with the queries as tables.
-        text: The same as a file.
+        text: Text of the schema's file.
         strategy: Its queries, with the variances of the files as their laws.
         digits: Level → length of its geocodes.
         queries: By level, finest first.
-        left_out: What of the folder is not read.
+        left_out: Parts of the folder that are not read.
     """
 
     folder: Path
@@ -126,7 +126,7 @@ def read_product(
     strategy: str = "pl94_2020",
     without: Sequence[str] = (),
 ) -> Product:
-    """Read what a product measures: levels, queries, variances and lengths of geocodes.
+    """Read the levels, queries, variances and lengths of geocodes of a product.
 
     Args:
         folder: See the module.
@@ -136,9 +136,8 @@ def read_product(
 
     Raises:
         ConfigError: There is no such strategy.
-        SourceError: It is not such a product, no query is known or one is of another size, a
-            query's variance differs between geounits of a level, or geocodes are not within each
-            other.
+        SourceError: The folder is no such product, no query is known or a query has another size,
+            a query's variance differs between geounits of a level, or geocodes do not nest.
     """
     known = load_strategy(strategy, release, without)
     levels = [name for name, part in LEVELS.items() if (folder / part / _QUERIES).is_dir()]
@@ -251,9 +250,9 @@ def _read(known: Strategy, path: Path, level: str, row: Mapping[str, Any]) -> Me
 
 
 def _named(known: Strategy, published: str) -> tuple[Query, list[str]] | None:
-    """Return the query about the axes of ``hispanic * cenrace_dpq``, and their columns in order.
+    """Return the query with the axes of a name, and their columns in order.
 
-    Of ``detailed_dpq``, it is the one with most cells.
+    ``hispanic * cenrace_dpq`` names two axes; ``detailed_dpq`` is the query with most cells.
     """
     axes = published.removesuffix(_SUFFIX).split(" * ")
     queries, order = known.queries.values(), list(_AXES.values())
@@ -284,7 +283,7 @@ def _length(path: Path, about: pl.DataFrame) -> int:
 
 
 def _check_nested(folder: Path, digits: Mapping[str, int]) -> None:
-    """Refuse geocodes that do not begin with one of the next coarser level."""
+    """Refuse geocodes that do not begin with a geocode of the next coarser level."""
     levels = list(digits)
     for fine, coarse in pairwise(levels):
         if digits[fine] <= digits[coarse]:
@@ -317,7 +316,6 @@ def _schema(strategy: Strategy, release: Release, digits: Mapping[str, int]) -> 
 
 
 def _counts(product: Product, place: str) -> Iterator[pl.DataFrame]:
-    """Yield the counts of one partition, level by level."""
     for level in product.digits:
         cells = pl.concat(
             pl.DataFrame(

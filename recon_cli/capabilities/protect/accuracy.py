@@ -24,8 +24,8 @@ from recon_cli.schema import Release
 #: Classes of geounits by their true population.
 SIZES: Final = Sizes((1, 10, 50, 100, 250, 500, 1000))
 #: Sums over the published cells of some geounits. ``size`` is the class of `SIZES`, −1 where
-#: nobody lives; ``table`` is null for the relations among all tables. Errors are published less
-#: true, and of cells that are not suppressed.
+#: nobody lives; ``table`` is null for the relations among all tables. An error is the published
+#: count less the true one, of a cell that is not suppressed.
 SUMS: Final = pl.Schema(
     {
         "level": pl.String,
@@ -72,7 +72,7 @@ ACCURACY: Final = pl.Schema(
     }
 )
 _KEYS: Final = ["level", "table", "size"]
-#: Errors are added up of this many counts at a time, or they would need more than the counts.
+#: Counts whose errors are summed at a time, to limit memory.
 _ROWS_AT_ONCE: Final = 500_000
 
 
@@ -281,9 +281,9 @@ class Copies:
     Attributes:
         cells: Published cells of a geounit.
         margins: Distinct sets of people among them.
-        most: The greatest number of copies of one.
+        most: The greatest number of copies of one set.
         repeated: Counts above zero of all geounits that are published more than once.
-        fixed: Those of which two different multiples are published: the count lies between.
+        fixed: Repeated counts that are published as two multiples, and so lie between these.
     """
 
     cells: int

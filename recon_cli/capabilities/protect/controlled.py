@@ -79,7 +79,7 @@ def round_geounits(
         counts: ``geoid, table, cell, count``: true counts above zero, distinct.
 
     Returns:
-        One for each of ``counts``.
+        The rounded value of each of ``counts``.
 
     Raises:
         SolverError: The solver found nothing in time.

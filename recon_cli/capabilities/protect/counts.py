@@ -27,12 +27,12 @@ from recon_cli.schema import AreaGeography, Release, Table
 from recon_cli.statement import FLAGGED, Law, Protection, law_document
 from recon_cli.statement.rounding import Rounded
 
-#: Where the chance of a cell comes from: ``records``, the keys of the records that it counts, so
+#: Source of the chance of a cell: ``records``, the keys of the records that it counts, so
 #: that equal sets of records are published alike everywhere; or ``cells``, each cell by itself.
 #: Where only counts are known, ``records`` means cells of a geounit that count the same.
 Keys = Literal["records", "cells"]
 
-#: What protecting returns: as published (null: suppressed), and the true count.
+#: Columns of protected counts: as published (null: suppressed), and the true count.
 PROTECTED: Final = pl.Schema(
     {
         "geoid": pl.String,
@@ -45,7 +45,7 @@ PROTECTED: Final = pl.Schema(
 )
 
 _CELL: Final = ["geoid", "table", "cell"]
-#: A draw at which a law is asked whether it publishes count by count.
+#: A draw with which a law is tested for publishing count by count.
 _ONE_DRAW: Final = Draws(np.zeros(1, dtype=np.uint64), KeyedChance.for_study(0))
 
 
@@ -69,7 +69,7 @@ def protect_counts(
             the protection.
         records: Records behind exact counts, if known.
         keys: Source of a cell's chance.
-        identifier: The column that the keys of records are made of; default what they say.
+        identifier: The column from which keys of records are made; default geoid and features.
 
     Returns:
         Columns of `PROTECTED`: a row per true count above zero, by level (finest first), geoid,
@@ -130,7 +130,7 @@ def count_records(
 
     Args:
         records: As `recon.tabulate` takes them.
-        tables: Those that are published, each at its own levels; default all.
+        tables: Published tables, each at its own levels; default all.
         units: Geoids of all units, inhabited or not; default those that records are in, or all of
             the membership file.
     """
@@ -183,7 +183,8 @@ def require_one_pattern(truth: Publication) -> None:
     """Refuse true counts that a tidy file with implied zeros cannot express.
 
     Raises:
-        SourceError: They are not exact, or what is published differs among geounits of a level.
+        SourceError: The counts are not exact, or geounits of a level have different published
+            cells.
     """
     truth.require_exact("a protection")
     open_ = [pattern.level for pattern in truth.coverage if not pattern.is_listed]
@@ -205,7 +206,7 @@ def tidy_counts(truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
     """Convert protected counts to rows of a tidy file in which a cell without a row is zero.
 
     Such a file must mention every published cell of a level and every geounit, so zeros have rows
-    for all cells of each level's first geounit, and for one cell of a geounit that has no others.
+    for all cells of each level's first geounit, and for one cell of a geounit without other rows.
 
     Args:
         truth: Has the geounits and what is published for them.

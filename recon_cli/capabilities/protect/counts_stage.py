@@ -100,7 +100,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @property
     def files(self) -> tuple[InputFile, ...]:
-        """Return outside files that it depends on, besides the list of units."""
+        """Return the outside files that the counts depend on, besides the list of units."""
         return ()
 
     @property

@@ -19,7 +19,7 @@ from recon_cli.capabilities.tabulate.tabulation import tabulate_weights
 from recon_cli.chance import KeyedChance
 from recon_cli.schema import Release, Table
 
-#: Bits of the halves that record keys are added up in: this many people's stay below 2⁶³.
+#: Bits of the halves in which record keys are summed, so that sums over people stay below 2⁶³.
 _HALF: Final = np.uint64(32)
 
 
@@ -55,7 +55,7 @@ def cell_keys(
 ) -> pl.DataFrame:
     """Sum the record keys in each cell, modulo 2⁶⁴.
 
-    One is added to both halves of each key, so that no sum is zero, for which a table has no row.
+    One is added to both halves of each key, so that no sum is zero: a table has no row for zeros.
 
     Args:
         keys: From `record_keys`.

@@ -50,7 +50,7 @@ class ProtectingRecords(Section):
 
 
 class MeasuringRecords(ProtectingByChance, ProtectingRecords):
-    """Base of those whose noise hides who is counted, and so which units are inhabited.
+    """Base of protections whose noise hides who is counted, and so which units are inhabited.
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not.
@@ -75,7 +75,7 @@ class MeasuringRecords(ProtectingByChance, ProtectingRecords):
 
 
 class PublishingCounts(ProtectingRecords):
-    """Base of those that can write their counts as a file.
+    """Base of protections that can write their counts as a file.
 
     Attributes:
         to: A ``.csv`` file for the publishable counts, with ``*`` for a suppressed one; default
@@ -89,7 +89,7 @@ class ProtectingCounts(PublishingCounts):
     """Base of the sections that also accept exact counts.
 
     Attributes:
-        counts: In place of records: a work folder in which `recon ingest` read exact counts.
+        counts: A work folder, in place of records, in which `recon ingest` read exact counts.
     """
 
     counts: ConfigPath | None = None

@@ -67,7 +67,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
     """A stage that protects records, or counts of them, before they are published.
 
     Attributes:
-        section: The model of its section; its module's docstring says what it is.
+        section: The model of the stage's section, whose module's docstring explains the stage.
         grain: Number of people that justifies a process.
         run: The run; a worker has none.
         config: Its section.
@@ -90,7 +90,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @abstractmethod
     def ingredients(self) -> Ingredients:
-        """Return the inputs of its output."""
+        """Return the inputs that the output depends on."""
 
     @abstractmethod
     def pieces(self) -> Sequence[Piece]:
@@ -101,7 +101,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         """Prepare the shared input of all pieces.
 
         Args:
-            draw: Gives what all chance is drawn from: a secret key, except for study.
+            draw: Returns the source of all chance: a secret key, except for study.
         """
 
     @abstractmethod
@@ -110,7 +110,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
         Args:
             shared: Result of `share`.
-            on_progress: For what takes long: told of units and people that are done.
+            on_progress: Called with finished units and people during long work.
         """
 
     @abstractmethod
@@ -119,7 +119,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Return what a summary needs to know; values that JSON can express."""
+        """Return facts for the summary, as values that JSON can express."""
         return {}
 
     @property
@@ -134,7 +134,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """Return its privacy loss; nothing if it publishes no counts itself."""
+        """Return the protection's privacy loss; empty if it publishes no counts itself."""
         return ()
 
     @property
@@ -222,7 +222,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def protected_before(self) -> list[str]:
-        """List what its guarantees do not cover, if records were protected before."""
+        """List what the guarantees do not cover, if records were protected before."""
         if not (self.records_from / MANIFEST).is_file():
             return []
         made_by = read_manifest(self.records_from, command="recon protect").stage
@@ -231,19 +231,19 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         return [f"of the file that `{made_by}` made, not of the records before it"]
 
     def _conditions(self) -> dict[str, list[str]]:
-        """List the conditions of its ρ and ε: exact counts, and earlier changes of the records."""
+        """List the conditions of ρ and ε: exact counts, and earlier changes of the records."""
         if not any(each.budget is not None for each in self.spends):
             return {}
         found = {"invariants": list(self.invariants), "protected_before": self.protected_before}
         return {name: said for name, said in found.items() if said}
 
     def _reserve(self, transaction: Transaction) -> dict[str, str]:
-        """Record its privacy loss in the run's account, before anything is drawn.
+        """Record the privacy loss in the run's account, before anything is drawn.
 
         A run for study is not for publication, and spends nothing.
 
         Raises:
-            BudgetError: It would go beyond the account's limit.
+            BudgetError: The loss would exceed the account's limit.
         """
         section = self.run.config.sections.get("account")
         if not isinstance(section, Account) or self.is_study or not self.spends:

@@ -13,7 +13,7 @@ from recon_cli.pipeline.run_stages import open_stage
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished protection has to tell."""
+    """Yield the summary lines of a finished protection."""
     protection = open_stage(outcome.stage, run)
     if not isinstance(protection, ProtectionStage):
         raise TypeError(f"{outcome.stage.name} is no protection")

@@ -43,7 +43,7 @@ class Origin:
 
     Attributes:
         section: Section of the config, for messages.
-        tables: Which tables of records are counted.
+        tables: Tables to count from records.
         records: A file or folder.
         counts: A work folder, in place of records.
         identifier: A column of records to keep.
@@ -116,7 +116,7 @@ class Origin:
 
 
 def _exact(published: Publication) -> Publication:
-    """Drop the intervals of counts that are all as published, as beside printed statistics."""
+    """Drop the intervals if all counts are published exactly, as beside printed statistics."""
     if published.is_exact or not published.counts.select(IS_AS_PUBLISHED.all()).item():
         return published
     counts = published.counts.select(COUNTS.names()).filter(pl.col("count") > 0)

@@ -34,7 +34,7 @@ def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
     """Read all columns of a list of units as text.
 
     Raises:
-        SourceError: It cannot be read, or lacks the unit's geoid; the message begins with ``key``.
+        SourceError: The file cannot be read, or lacks the geoid; the message begins with ``key``.
     """
     column = release.geoid_column
     try:
@@ -50,7 +50,7 @@ def listed_units(key: str, path: Path, release: Release) -> pl.Series:
     """Return the geoids of a list of all units, each once.
 
     Raises:
-        SourceError: It cannot be read; the message begins with ``key``.
+        SourceError: The file cannot be read; the message begins with ``key``.
     """
     return read_units(key, path, release)[release.geoid_column].unique().sort()
 
@@ -59,7 +59,7 @@ def all_units(section: str, config: MeasuringRecords, release: Release) -> pl.Se
     """Return the geoids of all units, inhabited or not; None for those with records.
 
     Raises:
-        ConfigError: There is no list, and nothing says that it is published which have records.
+        ConfigError: There is no list, and nothing states that inhabited units are published.
         SourceError: The list cannot be read.
     """
     key = f"{section}.geounits"

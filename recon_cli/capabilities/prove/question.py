@@ -68,8 +68,8 @@ class ProofQuestion(Question):
         plan: Plan of all counts, omitted ones included; its grain distinguishes records.
         what: Kinds of statements, see `recon_cli.capabilities.prove.statements.SOURCES`.
         seconds: Deterministic seconds for each region.
-        seed: For other solutions.
-        read_found: Gives what is to be proven.
+        seed: Seed of the search for other solutions.
+        read_found: Returns the findings of a partition.
     """
 
     plan: Plan
@@ -153,7 +153,7 @@ class ProofQuestion(Question):
 
     @property
     def _tree(self) -> JunctionTree | None:
-        """Return the cliques, if the joint kinds are too many, or many more."""
+        """Return the cliques, if joint kinds are too many, or many more than theirs."""
         form = self._cliques
         is_narrow = form.is_narrow and form.width * _NARROWER <= form.joint_width
         return form.tree if is_narrow or form.joint_width > reconcheck.MOST_KINDS else None
@@ -214,7 +214,7 @@ class DifferingCounts:
     """Counts that differ between solutions, according to some statements.
 
     Attributes:
-        plan: Gives the grain.
+        plan: A plan with the grain.
         statements: See `recon_cli.capabilities.prove.statements.Statement.apart`.
     """
 

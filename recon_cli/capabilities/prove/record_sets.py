@@ -1,6 +1,6 @@
 """Sets of records in proofs, for counting; and the search for other records of one unit.
 
-The search treats a unit alone: its own counts hold, and no area's is exceeded.
+The search treats a unit alone: its own counts hold, and no count of an area is exceeded.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RecordSet:
     def changed(self, base: RecordSet) -> Iterator[str]:
         """Yield the lines of units in which another set has other records.
 
-        An emptied unit gets a line with none of a record that it had, and that is possible.
+        A unit that has become empty gets a line with number 0, for a record that it had.
         """
         ours, theirs = self._by_unit, base._by_unit
         for unit in sorted(ours.keys() | theirs.keys()):
@@ -157,7 +157,7 @@ class PartSearch:
     Attributes:
         prover: Prover of the scope, propagated.
         known: Records of the whole region.
-        effort: For each set of records.
+        effort: Effort for each set of records.
     """
 
     prover: ScopeProver

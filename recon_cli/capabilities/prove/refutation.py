@@ -1,6 +1,6 @@
 """Proofs of bounds and of single solutions: by propagation, by duals, by cases.
 
-Each restores the scope's bounds, except those that all statements share.
+Each proof restores the scope's bounds, except those that all statements share.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from recon_cli.proof.derivation import GOAL, MULTIPLES, Count, Row, ScopeProver,
 from recon_cli.proof.scope_rows import OPEN
 from recon_cli.proof.tables import PublishedTables
 
-#: Cases within cases of a refutation.
+#: Greatest depth of cases within cases.
 _DEPTH: Final = 40
-#: A value that is no further from a whole number is one.
+#: Tolerance of integers in floating point.
 _WHOLE: Final = 1e-6
 
 
@@ -28,8 +28,8 @@ class Refutation:
     """Lines that refute the negation of a statement.
 
     Attributes:
-        lines: They follow the statement.
-        shared: Lines of the log before, which they rest on.
+        lines: Lines that follow the statement.
+        shared: Numbers of earlier lines of the log on which these rest.
         terms: Terms of the single line, if there is no other.
         how: ``bounds``, ``combination``, ``steps`` or ``tree``.
     """
@@ -48,7 +48,7 @@ def prove_unique(prover: ScopeProver, unit: int, present: dict[int, int]) -> set
         present: Unknown → number of records, in some solution.
 
     Returns:
-        The lines that are needed; None where none were found.
+        The numbers of the needed lines; None if the bounds do not meet.
     """
     start, kinds = prover.scope.open[unit, 0]
     mine = [start + at for at, bit in enumerate(bin(kinds)[:1:-1]) if bit == "1"]
@@ -88,7 +88,7 @@ def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> 
     """Refute the negation of "at least", or "at most", this many records.
 
     Args:
-        prover: It is left as it was.
+        prover: Prover of the scope, unchanged afterwards.
         bound: Number of records.
 
     Returns:
@@ -144,9 +144,9 @@ class _Tree:
     """A refutation by cases: the number of a kind in a unit is at most this many, or more.
 
     Attributes:
-        prover: With the goal among its bounds.
-        cost: The goal's.
-        nodes: Cases that may still be looked into.
+        prover: Prover with the goal among its bounds.
+        cost: Coefficients of the goal.
+        nodes: Cases that may still be examined.
     """
 
     prover: ScopeProver

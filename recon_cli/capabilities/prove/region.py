@@ -39,9 +39,9 @@ CONFIRMED: Final = "confirmed"
 #: The run says it, and nothing was found that shows it.
 OPEN: Final = "open"
 
-#: A row per statement: the place and the region that it is about, the folder that says it, what it
-#: says, how it is proven and what came of it; the line of the proof, counted from 1, that states
-#: it (0: none), and the bytes of its own lines.
+#: A row per statement: its place and region, the folder that it is from, its text, the class of its
+#: proof and its status; the number of the line that states it, from 1 (0: none), the bytes of its
+#: own lines, and the sum of counts that proves it.
 STATEMENTS: Final = pl.Schema(
     {
         "geoid": pl.String,
@@ -129,11 +129,10 @@ class RegionProver:
 
         Args:
             written: The region's counts.
-            records: Records of a solution, as `recon reconstruct` writes them; None where people of
-                it
-                are missing.
-            tree: Cliques that counts are proven over where they tell them apart.
-            effort: For each set of records of a unit alone.
+            records: Records of a solution, as `recon reconstruct` writes them; None if people are
+                missing.
+            tree: Cliques over which counts are proven that they resolve.
+            effort: Effort for each set of records of a unit alone.
             known: Rows from earlier regions with the same tables, grain and tree.
         """
         self.written, self.region, self.budget = written, region, budget
@@ -285,7 +284,7 @@ class RegionProver:
                 self._unit(unit, left)
 
     def _settle(self, form: RowSource, said: Mapping[int, Sequence[Statement]]) -> None:
-        """Prove units whose own counts, one at a time, leave one solution: in one scope."""
+        """Prove in one scope the units that propagation over their own counts determines."""
         prover = self._prover(form, set().union(*self.tables.units), said.keys())
         if prover is None:
             return
@@ -396,7 +395,7 @@ class RegionProver:
     def _varying(
         self, prover: ScopeProver, unit: int, statement: Statement
     ) -> Iterator[dict[int, int]]:
-        """Yield the counts of which one must vary: one, or for any record each open kind."""
+        """Yield counts, one of which must vary: the statement's, or else each open kind's."""
         if statement.what:
             yield self._count(prover.scope, unit, statement.what).coefficients
             return

@@ -31,7 +31,7 @@ _CLAIMED: Final = frozenset(
         *("rests_on", "law", "p_region", "p_all"),
     )
 )
-#: Solutions of a unit of which no count of an area says more than that it is not exceeded.
+#: Solutions of a unit's own counts that exceed no count of an area.
 ALONE: Final = "solutions of the place alone"
 
 
@@ -52,10 +52,10 @@ class Statement(NamedTuple):
 
     Attributes:
         source: The folder that says so.
-        is_unique: Whether it is said that a unit's records are the only solution.
-        apart: It is said that two solutions differ by so much in ``what``; 0 if not.
-        what: As of a bound; empty: in any record.
-        is_alone: Whether those are `ALONE`.
+        is_unique: Whether the statement is that a unit's records are the only solution.
+        apart: Stated difference of two solutions in ``what``; 0 for other statements.
+        what: As `Bound.what`; empty for any record.
+        is_alone: Whether these solutions are `ALONE`.
     """
 
     source: str
@@ -73,7 +73,7 @@ class Found:
     """The findings of a run about some regions; None if they were not asked for.
 
     Attributes:
-        blocks: Rows of ``blocks/``; likewise the others.
+        blocks: Rows of ``blocks/``; the other attributes are rows of the folders of their names.
         is_relaxed: Whether solvar is of each unit alone.
     """
 
@@ -111,7 +111,7 @@ class Reader:
 
     Attributes:
         number: Table name → its number in a proof.
-        what: Which kinds are wanted, of `SOURCES`.
+        what: Wanted kinds of statements, keys of `SOURCES`.
     """
 
     release: Release

@@ -26,7 +26,7 @@ def write_texts(staging: Staging, partitions: Sequence[str]) -> Mapping[str, Any
         The checker's digest, and how many lines it proved.
 
     Raises:
-        VerificationError: It did not prove all.
+        VerificationError: The checker did not prove all lines.
     """
     source = Path(reconcheck.__file__).read_bytes()
     staging.write_extra("proofs", CHECKER, source)
@@ -48,7 +48,7 @@ def _check(home: Path, region: str) -> int:
     """Return how many lines of a region's proof a separate Python process accepts.
 
     Raises:
-        VerificationError: Not all.
+        VerificationError: The process does not accept all lines.
     """
     names = [CHECKER, f"{region}.tables", f"{region}.proof"]
     command = [sys.executable, "-I", "-S", *(str(home / name) for name in names)]

@@ -41,7 +41,7 @@ class Purge:
     Attributes:
         paths: Entries that a run made, sorted by name; the staging folder comes last.
         kept: Other entries, which stay.
-        elsewhere: Names of files that were written outside of the folder, and are not looked for.
+        elsewhere: Names of files written outside the folder, which are not searched for.
     """
 
     work: Path
@@ -69,7 +69,8 @@ def find_purge(work: Path, folders: Collection[str]) -> Purge:
     """Find the entries of a work folder that a run made.
 
     Args:
-        folders: Those that stages publish: one of these is ours even if its manifest is damaged.
+        folders: Folders that stages publish: one of this name is a run's even if its manifest is
+            damaged.
 
     Raises:
         StageError: There is no such folder, it is a link, or nothing in it is a run's.
@@ -146,7 +147,7 @@ def _find(work: Path, folders: Collection[str]) -> Purge:
 
 
 def _find_compared(home: Path, folders: Collection[str]) -> Purge:
-    """Find what runs made in ``compare/``: work folders, and the list of units."""
+    """Find the entries that runs made in ``compare/``: work folders, and the list of units."""
     paths: list[Path] = []
     kept: list[Path] = []
     elsewhere: set[str] = set()
@@ -178,7 +179,7 @@ def _is_ours(path: Path, manifests: Collection[Path], folders: Collection[str]) 
 
 
 def _apart(path: Path, manifest: Manifest | None) -> tuple[list[Path], list[Path]]:
-    """Separate a folder's entries into those a run made and foreign files.
+    """Separate a folder's entries into a run's and foreign files.
 
     A folder without foreign files is removed whole, else file by file with the manifest last.
     """

@@ -50,7 +50,7 @@ class Response:
             (row), in the order of the feature's values.
 
     Raises:
-        ConfigError: It is no such matrix, or cannot be inverted.
+        ConfigError: The matrix has another form, or cannot be inverted.
     """
 
     feature: str
@@ -65,7 +65,7 @@ class Response:
 
     @property
     def epsilon(self) -> float:
-        """Return ε of local differential privacy; infinite if a reported value excludes one."""
+        """Return ε of local differential privacy; infinite if an answer excludes a true value."""
         most, least = self.matrix.max(axis=0), self.matrix.min(axis=0)
         seen = most > 0
         with np.errstate(divide="ignore"):
@@ -114,7 +114,7 @@ def randomize_records(
 
     Args:
         responses: Responses of some features; the others, and the place, stay.
-        chance: Draws the answers of each geounit by itself, in the order of its records.
+        chance: Source from which each geounit's answers are drawn, in the order of its records.
     """
     coded = encode(release, records, ["the response"] * len(release.features))
     columns = []
@@ -169,8 +169,8 @@ def estimate_true_counts(
 
     Returns:
         Columns of `ESTIMATED`, for every geounit with records and every cell: the reported count,
-        the estimate, which may be negative, its standard deviation as estimated, an interval of
-        the true count, and whether that comes from the count's exact law.
+        the estimate, which may be negative, its estimated standard deviation, an interval of the
+        true count, and whether the interval comes from the count's exact law.
     """
     coded = encode(release, reported, ["the response"] * len(release.features))
     answers = np.stack([each for each in coded if each is not None], axis=1)

@@ -1,8 +1,9 @@
 """Intervals of true counts from the counts of randomised records.
 
 If a cell involves only one randomised feature, the law of its reported count depends only on its
-true count and the known number of people who fit otherwise: the interval inverts two exact
-one-sided tests. Otherwise it is that of a normal estimate. Either is likely, not certain.
+true count and the known number of people who fit the cell in all other features: the interval
+inverts two exact one-sided tests. For other cells the interval is that of a normal estimate. Both
+intervals are likely, not certain.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.schema import Cell, Release, bits
 from recon_cli.statement.randomized import Randomized
 
-#: With more people the normal interval is used: the exact one is the same, and slow.
+#: With more people the normal interval is used: the exact one hardly differs, and is slow.
 MOST_PEOPLE: Final = 500
 
 
@@ -27,9 +28,9 @@ class ReportedCell:
     """The exact law of a cell's reported count.
 
     Attributes:
-        others: The cell's predicate without the randomised feature: who was asked.
-        inside: Probability that one of the cell's people is reported in it.
-        outside: Probability that another one of those asked is.
+        others: The cell's predicate without the randomised feature; fits everybody who was asked.
+        inside: Probability that a person in the cell is reported in the cell.
+        outside: Probability that a person asked who is not in the cell is reported in it.
     """
 
     others: tuple[int, ...]
@@ -107,8 +108,8 @@ def exact_intervals(
 
     Args:
         answer: Law of the cell's reported count.
-        people: (geounits,) who were asked.
-        reported: (geounits,) counts.
+        people: (geounits,) people who were asked.
+        reported: (geounits,) reported counts.
         level: Coverage in percent.
 
     Returns:

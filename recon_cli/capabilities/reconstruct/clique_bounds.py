@@ -1,7 +1,8 @@
 """Bounds of histogram cells from bounds of clique tables, their margins.
 
-A cell has no more people than any cell of a clique that contains it has room for, and no fewer than
-such a cell needs beside all others: Eq. (upper) and (lower) of docs/method.md.
+A clique cell is a sum of histogram cells. A histogram cell has at most the clique cell's upper
+bound less the least of the other cells, and at least its lower bound less their most: Eq. (upper)
+and (lower) of docs/method.md.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def narrow_by_tables(
 
     Args:
         lower: (units × cells) least people in the clique tables.
-        upper: (units × cells) most people there, none open.
+        upper: (units × cells) most people in the clique tables; none is open.
     """
     least, most = bounds.lower.copy(), bounds.upper.copy()
     for first in range(0, len(least), _UNITS):
         here = slice(first, first + _UNITS)
-        # What no count bounds, tables do.
+        # Clique tables bound the cells that no count bounds.
         room = np.where(bounds.is_open[here], OPEN, most[here].astype(np.int64))
         ends = least[here].astype(np.int64), room, lower[here], upper[here]
         least[here], most[here] = _narrowed(form, *ends)

@@ -41,7 +41,7 @@ _LIMIT = 10.0
 
 @dataclass(frozen=True)
 class CliqueRegion:
-    """The clique tables of one region, between the bounds that propagation leaves."""
+    """The clique tables of one region, with the bounds that propagation finds."""
 
     counts: PartitionCounts
     region: slice
@@ -50,13 +50,13 @@ class CliqueRegion:
 
     @classmethod
     def of(cls, form: CliqueForm, counts: PartitionCounts, region: slice) -> CliqueRegion | None:
-        """Prepare a region; return None where columns have to be priced, or kinds listed.
+        """Prepare a region; return None if histogram cells must be priced or listed instead.
 
         Args:
             form: Narrow cliques of the plan.
             region: The units of a whole region.
         """
-        # Beside statistics nothing else holds as many units.
+        # With printed statistics, no other method can hold as many units.
         if counts.statistics is None and not form.can_hold(region.stop - region.start):
             return None
         system = CliqueSystem.of(form, counts, region).tightened(counts, region)
@@ -114,7 +114,7 @@ def solve_by_cliques(
         seed: Seed of the solvers, and of the combination into people.
 
     Returns:
-        None where columns have to be priced.
+        None if columns must be priced instead.
     """
     prepared = CliqueRegion.of(form, counts, region)
     if prepared is None:
@@ -158,7 +158,7 @@ def _any(region: CliqueRegion, seed: int, limit: float | None) -> CliqueTables:
     system, bounds = region.system, region.bounds
     A, fixed = _free_rows(system, bounds)
     ends = bounds.lower[bounds.free], bounds.upper[bounds.free]
-    # A row without upper end gets what its cells at most come to.
+    # A row without upper bound gets the greatest sum of its cells.
     _, highest = activity_bounds(A, *ends)
     least, most = system.rows.least - fixed, system.rows.most - fixed
     most = np.where(system.rows.most < OPEN, most, np.maximum(highest, least))

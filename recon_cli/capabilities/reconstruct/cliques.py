@@ -34,13 +34,13 @@ from recon_cli.model.statistics import JoinedRows, join_statistics
 from recon_cli.model.strata import find_strata
 from recon_cli.schema import Table
 
-#: Cells of a unit's clique tables, up to which all of them are held.
+#: Most cells of a unit's clique tables for which these are used.
 _WIDEST: Final = 1_000
-#: The same up to which they are held however small the joint histogram is; and how many times as
-#: many cells that has where they are more.
+#: Clique tables with up to this many cells are always used; larger ones only if the joint histogram
+#: has at least `_SHARE` times as many cells.
 _SMALL: Final = 100
 _SHARE: Final = 2
-#: Cells of all units of some whole regions.
+#: Most clique cells of all units of a system.
 _MOST_CELLS: Final = 400_000
 
 
@@ -60,7 +60,7 @@ class CliqueForm:
         """Build the cliques of all cells that the schema defines for the tables in use.
 
         This includes withheld and omitted cells, at any level, their universes, tallied features,
-        structural zeros, and what statistics are of.
+        structural zeros, and the people that printed statistics describe.
         """
         cells = {(cell.masks, cell.tally) for table in plan.tables for cell in table.cells}
         rows = {
@@ -100,8 +100,8 @@ class CliqueForm:
     def is_narrow(self) -> bool:
         """Report whether clique tables are worthwhile; this depends on the plan alone.
 
-        They are if they are much smaller than the joint histogram, or if that is small itself. For
-        census tables one clique is as wide as the whole, and published zeros leave few of its
+        They are worthwhile if they are much smaller than the joint histogram, or if it is small
+        itself. For census tables one clique is as wide as the whole, and published zeros leave few
         cells.
         """
         return self.width <= _WIDEST and (
@@ -138,10 +138,11 @@ class CliqueForm:
         return Candidates(np.zeros(self.width, dtype=np.int64), atoms)
 
     def _inside(self, masks: Masks, beside: int | None) -> BoolArray:
-        """Test which cells a predicate counts, of the smallest clique with its features.
+        """Test which cells of the smallest clique with its features a predicate counts.
 
         Args:
-            beside: A further feature that the clique tells apart.
+            beside: A further feature that the clique must contain.
+
 
         Raises:
             ValueError: No clique holds its features, or the grain does not tell them apart.
@@ -159,7 +160,7 @@ class CliqueForm:
         return found
 
     def vectors(self, table: Table, number: int, cells: Candidates) -> CellVectors:
-        """Return what a statistic of a table's cell is about, over the cells of some units."""
+        """Return the vectors of the statistic in a table's cell, over the cells of some units."""
         kind = CellVectors.of_cell(self.plan.grain, table, number, cells)
         masks, units = table.cells[number - 1].masks, len(cells.unit) // self.width
         counted, base = (
@@ -229,9 +230,9 @@ class PublishedRows:
 
     Attributes:
         pattern: Place of the pattern in the plan.
-        geounits: Their row numbers in the partition.
+        geounits: Row numbers of its geounits in the partition.
         nodes: The lattice's nodes that are published.
-        first: The first row; those of a geounit follow one another.
+        first: The first row; the rows of a geounit are consecutive.
     """
 
     pattern: int
@@ -248,8 +249,8 @@ class CliqueSystem:
         units: Row numbers of the units in the partition; their cells follow one another.
         rows: First the separators of every unit, then the published counts with the ends of their
             statements, `OPEN` where there is none; then those of printed statistics.
-        ceiling: Upper bound of each column by structural zeros; 1 of choices.
-        unit: The place of the unit of each column.
+        ceiling: Upper bound of each column: 0 by structural zeros, 1 for choices, else `OPEN`.
+        unit: For each column the place of its unit in `units`.
         joined: The rows of counts and printed statistics; None where nothing is printed.
     """
 
@@ -344,12 +345,12 @@ class CliqueSystem:
 
     @property
     def says_all(self) -> bool:
-        """Report whether people who meet the rows print the same, without a choice among rows."""
+        """Report whether all people who meet the rows print the published statistics."""
         return self.joined is None or (self.joined.is_exact and not len(self.joined.choices))
 
     @property
     def has_many_choices(self) -> bool:
-        """Report whether a choice among pairs of middle values is not worth a search."""
+        """Report whether there are too many pairs of middle values to search."""
         return self.joined is not None and self.joined.has_many_choices
 
     @property
@@ -395,7 +396,7 @@ def _stated(
 
 @dataclass(frozen=True)
 class _Block:
-    """Entries of some rows; places of 32 bits halve what a nation's take."""
+    """Sparse entries of some rows; indices of 32 bits halve the memory that a nation takes."""
 
     value: IntArray
     row: Int32Array

@@ -33,14 +33,14 @@ from recon_cli.statement.costs import SCALE
 _FIRST, _ENTER = 100, 100
 #: Columns of equal reduced cost that enter together: mostly interchangeable ones.
 _ALIKE = 16
-#: Columns that are put in order, for each that enters.
+#: Columns that are sorted for each column that enters.
 _ORDERED = 40
-#: What a count that wants people is worth before there are duals.
+#: Greatest dual of a row before the first relaxation.
 _WORTH = 1.0
-#: A reduced cost this small is none.
+#: Reduced costs smaller than this are taken as zero.
 _TOLERANCE = 1e-7
 _ROUNDS = 200
-#: Duals are rounded to multiples of its inverse, in 1/`SCALE`.
+#: Duals are rounded to multiples of 1/(`SCALE` · `_WEIGHT`).
 _WEIGHT = 2520
 #: Deterministic seconds of one relaxation.
 _LIMIT = 300.0
@@ -58,7 +58,7 @@ class PricedVertex:
         reduced: (units × cells) reduced costs.
         lacking: People that rows lack or have too many; above zero if the relaxation has no
             solution.
-        cost: The least cost, without those.
+        cost: The least cost, without that of lacking people.
         deterministic_time: Seconds.
     """
 
@@ -96,7 +96,7 @@ class OpenUnits:
 
     @cached_property
     def costs(self) -> RowCosts:
-        """Return the costs of the used rows, as functions of the excess over the others."""
+        """Return the costs of the used rows, as functions of the people that these units add."""
         used = np.flatnonzero(self.rows.used)
         return self.rows.costs_of(used).less(self.base[used])
 
@@ -118,7 +118,6 @@ class OpenUnits:
         """Build the program over some histogram cells, given by unit and number.
 
         Args:
-            cell: Its number in the unit.
             may_lack: Allow rows to lack people.
         """
         A = sparse.csr_array(self.rows.columns(unit, cell))
@@ -140,7 +139,7 @@ class OpenUnits:
         """Return (units × cells) changes of the least cost by one more person in a cell.
 
         Args:
-            duals: For each row what the cost changes by for one more in its bounds.
+            duals: For each row the change of the cost if its bounds increase by one.
         """
         person = RECORD if self.person is None else self.person
         return person / SCALE - self.rows.weighted_sums(duals)
@@ -210,7 +209,7 @@ class CertifiedCosts:
     Attributes:
         of_rows: Least contribution of each row, in 1/(`SCALE` · `_WEIGHT`).
         of_units: Least contribution of the histogram cells of each unit, in the same scale.
-        rest: (units × cells) what each further person in a cell adds, likewise.
+        rest: (units × cells) what each further person in a cell adds, in the same scale.
     """
 
     units: OpenUnits
@@ -270,7 +269,7 @@ class CertifiedCosts:
     def may_be_below(self, cost: int) -> BoolArray:
         """Return (units × cells): where people may be in a solution cheaper than ``cost``."""
         left = _WEIGHT * cost - int(self.of_rows.sum() + self.of_units.sum())
-        # Nobody is there in what the bound is added up of, if a person adds something.
+        # The bound assumes that a cell is empty if each person in it adds to the cost.
         return (self.units.upper > 0) & ((self.units.lower > 0) | (self.rest < left))
 
 
@@ -294,7 +293,7 @@ def _duals(idle: FloatArray, columns: ColumnProgram, vertex: Vertex) -> FloatArr
     """Return duals of all rows: those of the vertex, and the lowest ones for empty rows.
 
     At a likeliest count of zero, anything between the slopes on both sides is a dual. The lowest
-    keeps most columns out, and changes no other row's.
+    keeps most columns out, and changes the dual of no other row.
     """
     used = columns.used
     nobody = columns.A[used] @ vertex.values[: columns.program.columns] < _TOLERANCE

@@ -36,7 +36,7 @@ def proof_of_region(
     """Find a proof that the counts of a region contradict each other.
 
     Args:
-        seconds: Deterministic, for the relaxation.
+        seconds: Deterministic seconds for the relaxation.
 
     Returns:
         None where none was found: only whole numbers contradict, or the region tells more kinds
@@ -110,7 +110,8 @@ def _adds_up(prover: ScopeProver) -> bool:
 
 #: More than any count has to change by.
 _MANY: Final = 10**7
-#: Kinds of records in all units, published zeros left aside, among which changes are looked for.
+#: Most kinds of records, over all units and including those that published zeros exclude, among
+#: which a change is sought.
 _WIDEST: Final = 2_000_000
 
 
@@ -119,10 +120,11 @@ class LeastChange:
     """The least change of contradicting counts.
 
     Attributes:
-        least: In total; any contradiction says that it is 1 at least.
-        lines: Lines of a proof that it is more than 1.
+        least: Lower bound of the total change; any contradiction proves at least 1.
+        lines: Lines of a proof that the change is more than 1.
         prover: Prover of a scope in which no zero excludes a kind; None if there was no search.
-        people: By its unknowns, records that need nearly as small a change; empty without any.
+        people: For each unknown of `prover` the number of records, of a solution that needs about
+            as small a change; empty if none is found.
     """
 
     least: int
@@ -209,7 +211,7 @@ def least_change(source: RowSource, units: Collection[int], budget: Budget) -> L
 def vertex_of_change(prover: ScopeProver, columns: IntArray) -> Vertex:
     """Find the vertex of the least change of counts, Eq. (slack); an empty one if there is none.
 
-    Its values are first those of some unknowns, then the additions to each row, then the
+    Its values are those of the unknowns in ``columns``, then the additions to each row, then the
     subtractions.
     """
     rows = prover.rows
@@ -230,7 +232,7 @@ def vertex_of_change(prover: ScopeProver, columns: IntArray) -> Vertex:
 
 
 def _proven(prover: ScopeProver, terms: Terms) -> tuple[int, str]:
-    """Return what weighted rows prove, and their text; unnecessary zeros are left out."""
+    """Return the change that weighted rows prove, and their text, without unnecessary zeros."""
     rows, A = prover.rows, prover.rows.A
     weights = np.zeros(len(rows.names), dtype=np.int64)
     for weight, number in terms:

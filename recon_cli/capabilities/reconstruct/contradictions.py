@@ -35,7 +35,7 @@ from recon_cli.plurals import plural
 from recon_cli.publication import Publication
 from recon_cli.schema.description import describe_cell
 
-#: Geounits that are looked at one by one.
+#: Most geounits that are examined one by one.
 _TRIED = 200
 #: Cells or geounits that a message lists.
 _SHOWN = 8
@@ -172,9 +172,9 @@ def _listed(cells: Iterator[str]) -> str:
 
 #: Histogram cells that may be enumerated.
 _LARGEST = 1_000_000
-#: Unknowns of a program that is tried.
+#: Most unknowns of a program that is solved.
 _WIDEST = 30_000
-#: Published zeros above a histogram cell that may hold people all the same.
+#: Most published zeros that count a histogram cell in which people may be nevertheless.
 _ZEROS = 12
 
 
@@ -232,7 +232,7 @@ class CellsInUse:
             )
 
     def _ends(self, row: int) -> tuple[IntArray, IntArray | None]:
-        """Return counts by the plan's columns; or the least and the greatest that are stated."""
+        """Return the counts by the plan's columns and None, or their least and greatest values."""
         if self._counts.intervals is None:
             return self._counts.matrix[[row]].toarray()[0], None
         low, high = self._counts.intervals.of(np.array([row]))
@@ -249,11 +249,11 @@ def least_correction(
 
     Args:
         geounits: Row numbers of the geounits whose counts must agree.
-        units: Those of them that people are placed in.
+        units: The geounits among these that people are placed in.
 
     Returns:
-        None where there are too many unknowns to try, or nothing was found in time but to take all
-        counts back. No cells where the counts agree as they are.
+        None if there are too many unknowns, or if only the change of all counts to zero was found
+        in time. A correction without cells if the counts agree as they are.
 
     Raises:
         SolverError: Two engines disagree on what is least.
@@ -275,7 +275,7 @@ def least_correction(
         rows = np.flatnonzero((least > 0) | (np.diff(matrix.indptr) > 0))
         counts = LinearConstraints(sparse.csr_array(matrix[rows]), least[rows], most[rows])
         correction = min_l1_correction(counts)
-        # Whoever is under k zeros changes each of them: more than the total cannot be cheaper.
+        # A person counted by k published zeros changes all k of them, which costs at least k.
         is_complete = correction.total <= allowed
         if not correction.is_least and correction.total >= least.sum():
             return None
@@ -331,7 +331,7 @@ class _Unknowns:
 
         Args:
             units: Row numbers of the units.
-            allowed: Published zeros that may be above a histogram cell.
+            allowed: Most published zeros that may count a histogram cell.
         """
         entries = [self._entries(unit, allowed) for unit in units]
         width = np.cumsum([0, *(int(column.max(initial=-1)) + 1 for _, column, _ in entries)])

@@ -51,12 +51,12 @@ def min_l1_correction(counts: LinearConstraints, seed: int = 0) -> Correction:
     """Minimise ``Σ |change|`` such that ``least <= A x - change <= most`` for some x: Eq. (slack).
 
     Args:
-        counts: (rows × variables) non-negative integer coefficients, of non-negative integers, and
-            between which ends each count is.
+        counts: (rows × variables) non-negative integer coefficients of non-negative integer
+            variables, with the least and the greatest value of each count.
 
     Raises:
-        SolverError: The solver found nothing at all; a total change of ``Σ least`` always exists.
-            Or two engines disagree on what is least.
+        SolverError: The solver found no change, though one of ``Σ least`` always exists, or two
+            engines disagree on what is least.
     """
     rows, columns = counts.A.shape
     program = _correction_program(counts)
@@ -64,7 +64,7 @@ def min_l1_correction(counts: LinearConstraints, seed: int = 0) -> Correction:
     proven = _least_by_duals(program, cost, seed)
     if len(proven.values):
         return _least_correction(program, cost, proven.values, seed)
-    # Every count may be taken back whole: with this to begin with there is always an answer.
+    # Every count can be changed to zero: with this as a start there is always an answer.
     known = np.concatenate([np.zeros(columns + rows, dtype=np.int64), counts.least])
     answer = maximize(program, -cost, Effort(seed, _LIMIT), known)
     if answer.status not in {Status.OPTIMAL, Status.FEASIBLE}:

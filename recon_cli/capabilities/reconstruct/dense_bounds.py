@@ -29,8 +29,8 @@ class DenseBounds:
         lower: (units × cells) least people.
         upper: (units × cells) most people; 0 also where no row holds a cell; where it is open, as
             many as its rows can need: Eq. (open) of docs/method.md.
-        is_open: (units × cells) which of those that people can be in no row bounds from above.
-        suspects: Row numbers of geounits whose rows cannot be met within the bounds, rising.
+        is_open: (units × cells) whether people can be in a cell that no row bounds from above.
+        suspects: Sorted row numbers of geounits whose rows cannot be met within the bounds.
     """
 
     lower: Int32Array
@@ -63,9 +63,9 @@ def propagate_dense(domain: DenseDomain, wanted: Sequence[IntArray] | None = Non
     rows that also contain other units are skipped then.
 
     Args:
-        domain: Its strata say between which ends each row is, and which rows are needed.
-        wanted: For each stratum (geounits × rows) how many people a row may want at most; by
-            default what it needs.
+        domain: The domain; its strata have the bounds of each row, and whether the row is needed.
+        wanted: For each stratum (geounits × rows) the most people that a row may want; by default
+            its lower bound.
     """
     upper, is_open = _first_upper(domain, wanted)
     lower = np.zeros_like(upper)
@@ -124,7 +124,7 @@ def _sweep(
         ]
         upper = np.minimum(upper, lower + domain.least_over_rows(_limits(domain, room)))
     could = domain.row_sums(upper)
-    # A row that others meet already says nothing of the least in its cells.
+    # A row whose lower bound is met already does not bound its cells from below.
     spare = [
         np.where(short <= sums, NO_LIMIT, sums2 - short)
         for short, sums, sums2 in zip(least, have, could, strict=True)

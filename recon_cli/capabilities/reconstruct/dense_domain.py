@@ -29,11 +29,11 @@ from recon_cli.model.strata import Stratum
 
 _Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
-#: More than any count: the room of a row that says nothing.
+#: More than any count: the room of a row without upper bound.
 NO_LIMIT: Final = 2**30
 #: Units that are worked on at a time: their arrays stay in the processor's cache.
 _UNITS: Final = 32
-#: At least what one person adds to any row.
+#: Upper bound of what one person adds to any row.
 _COEFFICIENT: Final = 64
 #: Atoms of a feature that is summed atom by atom.
 _SHORT: Final = 8
@@ -52,7 +52,7 @@ def require_room(plan: Plan, units: int) -> None:
     """Refuse units with more histogram cells than fit into memory.
 
     Raises:
-        SolverError: They have.
+        SolverError: The cells do not fit.
     """
     if not has_room(plan, units):
         cells = math.prod(plan.grain.sizes)
@@ -144,7 +144,7 @@ class DenseRows:
 
     @cached_property
     def into(self) -> tuple[int | None, ...]:
-        """Return for each look-up the smallest one with more features that can take its values."""
+        """Return for each look-up the index of the smallest one that has its features and more."""
         features = [set(lookup.features) for lookup in self.lookups]
 
         found: list[int | None] = []
@@ -230,11 +230,7 @@ class DenseDomain:
         return cls(plan.grain.sizes, units, rows, possible)
 
     def select(self, units: IntArray) -> DenseDomain:
-        """Select some units, and the geounits that contain them.
-
-        Args:
-            units: Rising.
-        """
+        """Select some units, sorted, and the geounits that contain them."""
         strata = tuple(
             replace(rows, stratum=_selected(rows.stratum, units))
             for rows in self.strata
@@ -243,11 +239,7 @@ class DenseDomain:
         return replace(self, units=len(units), strata=strata)
 
     def without_parts(self, units: IntArray) -> DenseDomain:
-        """Select some units, with the rows of geounits all of whose units are among them.
-
-        Args:
-            units: Rising.
-        """
+        """Select some sorted units, with the rows of geounits all of whose units are among them."""
         chosen = self.select(units)
         before = {rows.stratum.pattern: rows.stratum for rows in self.strata}
 

@@ -25,8 +25,8 @@ from recon_cli.solve.interruption import solve_interruptibly
 from recon_cli.solve.linear_relaxation import highs_core, highs_engine, pivot_seconds
 from recon_cli.solve.scip import run_scip
 
-#: Seconds of one node of HiGHS's tree, by the number of coefficients, to the power of 3/2; and
-#: wall-clock seconds for each of these, after which even a node is not waited for.
+#: Deterministic seconds of one node of HiGHS's tree, per coefficient to the power of 3/2; and the
+#: wall-clock seconds per deterministic second after which even a node is interrupted.
 _NODE, _PATIENCE = 5e-8, 5.0
 #: More than any tree has; the engine counts nodes in 32 bits.
 _MOST_NODES = 2**31 - 1

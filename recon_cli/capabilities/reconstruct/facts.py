@@ -21,7 +21,7 @@ from recon_cli.schema import Cell, Release, Table
 
 #: Records whose cells are looked up in one go.
 _CHUNK = 2_000
-#: Geoid of the geounit that structural zeros are of: it has all others inside.
+#: Geoid of the geounit to which structural zeros belong: it contains all others.
 EVERYWHERE = ""
 
 
@@ -38,7 +38,7 @@ class PublishedCell:
     """One published cell of one geounit.
 
     Attributes:
-        count: Its count; of a statement the least true count.
+        count: Published count; for a statement the least true count.
         high: Upper bound of a statement, `OPEN` if unbounded.
     """
 
@@ -124,8 +124,8 @@ class Facts:
     Attributes:
         unit: Index of the unit in question among `units`.
         units: Geoids of the units of its region.
-        low: For each of them its counts, in the order of its cells; of statements the least.
-        high: The same; of statements the greatest, `OPEN` where nothing bounds them.
+        low: For each geounit the least counts of its cells, in their order.
+        high: For each geounit the greatest counts of its cells, `OPEN` where unbounded.
     """
 
     release: Release
@@ -175,7 +175,7 @@ class Facts:
         """Return for each geounit how far its counts may decrease, and increase, from a solution.
 
         Args:
-            people: Records of all units; not looked at where all counts are exact.
+            people: Records of all units; unused if all counts are exact.
         """
         found = []
         for g, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
@@ -192,7 +192,7 @@ class Facts:
         """Return for each change the facts that it violates by leaving their bounds.
 
         Args:
-            room: Slack of that solution.
+            room: Slack of the solution that is changed, from `room`.
         """
         broken: list[frozenset[int]] = []
         ends = np.cumsum([len(change) for change in changes])

@@ -23,7 +23,7 @@ def glue(
         rng: Decides who is paired.
 
     Returns:
-        For each person the unit's place, rising, and (people × features) atom indices.
+        For each person the unit's place, sorted, and (people × features) atom indices.
 
     Raises:
         ValueError: Tables do not agree on a separator.

@@ -21,7 +21,7 @@ class Separator:
 
     Attributes:
         before: Place of a clique that comes earlier.
-        features: In both, rising; none where they only share the people.
+        features: Features of both, sorted; may be empty.
     """
 
     before: int
@@ -34,7 +34,7 @@ class JunctionTree:
     """Maximal cliques of a chordal graph of features, and their separators.
 
     Attributes:
-        cliques: The features of each, rising.
+        cliques: The features of each, sorted.
         separators: One for each clique but the first, in an order in which the tree grows.
 
     Raises:
@@ -62,7 +62,7 @@ class JunctionTree:
         """Build the tree for the sets of features that cells cross.
 
         Args:
-            sizes: Number of atoms of each feature; one with several is in some clique.
+            sizes: Number of atoms of each feature; a feature with several is in some clique.
             crossed: The sets; each lies in one clique.
         """
         live = {feature for feature, size in enumerate(sizes) if size > 1}
@@ -72,7 +72,7 @@ class JunctionTree:
         return cls(cliques, _grown(cliques))
 
     def holding(self, features: Collection[int], sizes: Sequence[int]) -> int | None:
-        """Return the index of the smallest clique with all of some features, or None."""
+        """Return the index of the smallest clique that contains ``features``, or None."""
         held = [at for at, clique in enumerate(self.cliques) if set(features) <= set(clique)]
         return min(held, key=lambda at: self.cells(at, sizes), default=None)
 

@@ -95,7 +95,7 @@ def people_in_candidates(
 ) -> IntArray:
     """Count the people of each candidate of a batch, without checking any row.
 
-    Records that no row mentions are skipped: where counts are intervals there may be any.
+    Records that no row mentions are skipped: where counts are intervals, any number is possible.
 
     Raises:
         StageError: Another record is in no candidate.
@@ -190,7 +190,7 @@ class KnownBatch:
         data: RegionData,
         quarantine: Quarantine,
     ) -> Iterator[KnownBatch]:
-        """Yield one for each system; ``quarantine`` is for attempts that died."""
+        """Yield a batch for each system; ``quarantine`` is for attempts that died."""
         for system in systems:
             watched = quarantine.of_batch(counts, system)
             yield cls(plan, counts, system, data, watched)
@@ -217,6 +217,6 @@ class KnownBatch:
         )
 
     def errors_named(self) -> AbstractContextManager[None]:
-        """Add the names of its regions to a solver's error."""
+        """Name the first region of the batch in a solver's errors."""
         name = self.counts.region_geoids[int(self.system.regions[0])]
         return errors_naming(f"{self.plan.release.region.name}s from", name)

@@ -23,10 +23,10 @@ from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
 from recon_cli.solve.dual_bounds import WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 
-#: Weights are multiples of its inverse, so fine that rounding to it moves no bound.
+#: Weights are rounded to multiples of its inverse, too finely to move a bound.
 _SCALE = 720_720
-#: How far above the relaxation the least cost is looked for: as far as leaves open but this share
-#: more variables than none above it; and this many times as far where there is nothing.
+#: The least cost is sought up to a distance above the relaxation: first the distance at which
+#: 1/`_SHARE` more variables are open than at the bound itself, then `_FURTHER` times as far.
 _SHARE, _FURTHER = 16, 4
 #: Seconds for the second engine.
 _CONFIRMATION = 20.0
@@ -38,7 +38,7 @@ class LeastCost:
 
     Attributes:
         values: The cheapest solution that was found; empty without one.
-        is_least: Whether no solution costs less: by whole-numbered weights of rows, or two engines.
+        is_least: Whether weights of rows in integers, or two engines, prove that none costs less.
         deterministic_time: Seconds of the engines.
     """
 
@@ -52,7 +52,7 @@ def least_cost(program: IntegerProgram, cost: IntArray, effort: Effort) -> Least
 
     Args:
         cost: Nonnegative cost of each variable.
-        effort: Its limit is for the relaxation, and again for the first engine.
+        effort: Effort whose limit holds for the relaxation, and again for the first engine.
 
     Raises:
         DisagreementError: The second engine finds a cheaper solution.
@@ -77,13 +77,13 @@ def _search(proven: _Proven, cost: IntArray, effort: Effort, known: IntArray) ->
     """Search just above the proven bound first; then for anything cheaper than that result.
 
     Args:
-        effort: Its limit is for all searches, of which each gets half of what is left.
+        effort: Effort whose limit holds for all searches; each gets half of the remaining seconds.
         known: A solution, or nothing.
     """
     highest, elapsed = proven.program.highest(cost), 0.0
     most = proven.nearest
     while True:
-        # Nothing that costs as much as what is known, and what is farther may wait.
+        # Leave out what costs as much as the known solution; higher costs can wait.
         least = int(cost @ known) if len(known) else highest + 1
         most = min(most, least - 1)
         part = proven.not_above(most)
@@ -122,7 +122,6 @@ def _searched(program: IntegerProgram, cost: IntArray, effort: Effort) -> SolveR
 
 
 def _at_most(program: IntegerProgram, cost: IntArray, most: int) -> IntegerProgram:
-    """Add a row that limits the cost."""
     row = sparse.csr_array(cost[None])
     return with_rows(program, LinearConstraints(row, np.zeros(1, np.int64), np.array([most])))
 
@@ -142,8 +141,8 @@ class _Proven:
 
     Attributes:
         total: No solution costs less, in 1/`_SCALE`.
-        rest: Increase of the bound by one more of each variable, in the same scale; negative: one
-            less.
+        rest: Increase of the bound by one more of each variable, in the same scale; where
+            negative, by one less.
     """
 
     program: IntegerProgram
@@ -152,7 +151,7 @@ class _Proven:
 
     @classmethod
     def of(cls, program: IntegerProgram, cost: IntArray, vertex: Vertex) -> _Proven | None:
-        """Compute it from the duals of a vertex; None if a sum might not fit into 64 bits."""
+        """Compute the bound from a vertex's duals; None if a sum might not fit into 64 bits."""
         added, weights = WeightedRows(program), whole_weights(vertex.duals, _SCALE)
         if not added.has_room(cost, weights, _SCALE):
             return None
@@ -165,7 +164,7 @@ class _Proven:
 
     @property
     def nearest(self) -> int:
-        """Return a cost slightly above it, up to which few further variables are open."""
+        """Return a cost slightly above `least`, up to which few further variables are open."""
         rests = np.sort(np.abs(self.rest))
         as_they_are = int(np.count_nonzero(rests == 0))
         at = min(as_they_are + as_they_are // _SHARE, len(rests) - 1)
@@ -181,7 +180,7 @@ class _Proven:
         adds = self.rest != 0
         steps = np.where(adds, left // np.maximum(np.abs(self.rest), 1), 0)
         lower, upper = self.program.lower, self.program.upper
-        # What is farther from the end where a variable adds nothing adds more than is left.
+        # A value farther from the end where a variable adds nothing adds more than is left.
         return replace(
             self.program,
             lower=np.where(self.rest < 0, np.maximum(lower, upper - steps), lower),

@@ -23,11 +23,11 @@ from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.linear_relaxation import WHOLE
 
-#: Units that are solved again at a time, at most, and sweeps at most.
+#: Most units that are solved again at a time, and most sweeps.
 _MOST, _SWEEPS = 16, 24
-#: Times `SHORTAGE` that a person costs at most whom a row lacks or has too many.
+#: Greatest price of a person that a row lacks or has too many, in multiples of `SHORTAGE`.
 _DEAREST = 64
-#: Sweeps that counts with costs are worth: the second one saves a quarter, a third little.
+#: Least sweeps if counts have costs: a second lowers the cost by a quarter, a third hardly.
 _LIKELY = 2
 #: Deterministic seconds of CP-SAT where the relaxation of a step is not whole.
 _LIMIT = 2.0
@@ -49,10 +49,11 @@ def meet_shared_rows(
     Args:
         lower: (units × cells) least people.
         upper: (units × cells) most.
-        people: (units × cells) people to begin with; those that meet the rows of each unit alone,
-            or nearly.
+        people: (units × cells) people to begin with, who meet the rows of each unit alone, or
+            nearly.
         seed: Decides which units are solved together.
-        on_progress: Told after each sweep how many people rows still miss, as ``people_missed``.
+        on_progress: Called after each sweep with the change of the people that rows still miss, as
+            ``people_missed``.
 
     Returns:
         Whether all rows are met, and deterministic seconds of the engines.
@@ -101,11 +102,7 @@ class _Search:
         np.minimum(self._price, _DEAREST * SHORTAGE, out=self._price)
 
     def solve_again(self, units: IntArray) -> None:
-        """Give some units their cheapest people, with the others fixed; unchanged on failure.
-
-        Args:
-            units: Rising.
-        """
+        """Give some sorted units their cheapest people, others fixed; unchanged on failure."""
         kept, rows = self._rows.rows_of(units), self._rows.select(units)
         own = self._people[units]
         unit, cell = np.nonzero(own)
@@ -141,7 +138,7 @@ def _cost(units: OpenUnits, added: IntArray, people: int, price: IntArray) -> in
     """Return the cost of some units' rows and people, and of missed rows.
 
     Args:
-        units: With what others add to each row.
+        units: The units, with the contribution of other units to each row.
         added: Contribution of the units' people to the rows.
         price: Cost of each person by whom a row is missed.
     """

@@ -21,7 +21,7 @@ from recon_cli.model.system import System
 from recon_cli.schema import bits
 from recon_cli.seeding import generator
 
-#: Which value of a feature that the tables see only in groups.
+#: Rule that selects a single value of a feature that the tables only group.
 Within = Literal["lowest", "random", "middle"]
 
 
@@ -100,7 +100,8 @@ def _value_at(masks: Sequence[int], group: IntArray, share: npt.NDArray[np.float
 
     Args:
         group: For each person one of `masks`.
-        share: For each person from 0, the first value, to below 1, the last.
+        share: For each person the position among the values, from 0 (the first) to below 1 (the
+            last).
     """
     values = np.array([value for mask in masks for value in bits(mask)], dtype=np.int64)
     size = np.array([mask.bit_count() for mask in masks], dtype=np.int64)

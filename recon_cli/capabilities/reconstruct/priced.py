@@ -36,9 +36,9 @@ from recon_cli.solve.feasibility import Feasibility, solve_program
 from recon_cli.solve.linear_relaxation import WHOLE
 from recon_cli.statement.costs import SCALE
 
-#: Unit and number in it of each of some histogram cells.
+#: Histogram cells: the unit of each, and its number in the unit.
 _Columns = tuple[IntArray, IntArray]
-#: Units whose programs are solved as one, where no row holds two of them.
+#: Units that are solved in one program if they share no row.
 _PACK = 8
 #: Candidates of a connected region up to which it is one program.
 _JOINT = 20_000
@@ -46,15 +46,15 @@ _JOINT = 20_000
 _LISTED = 200_000
 #: Deterministic seconds of CP-SAT for a first whole solution.
 _LIMIT = 30.0
-#: The same for the best one over every column that can be in a better one; units that take longer
-#: are `solved` only.
+#: Deterministic seconds of CP-SAT for the best solution over every column that can be in a better
+#: one; units that take longer get the status `solved`.
 _PROOF = 1.0
-#: Columns of a unit besides those of the relaxation, and their reduced cost at most, over which the
-#: first whole solution is looked for: mostly it is the best one.
+#: Columns of a unit, besides the relaxation's, over which the first whole solution is sought,
+#: and their greatest reduced cost: the first solution is mostly the best.
 _FIRST, _NEAR = 400, 0.6
-#: Further columns of a unit at a time, until all within the gap are there.
+#: Columns per unit that are added at a time, until all within the gap are included.
 _NEXT = 800
-#: Columns up to which, and seconds for which, a second engine is asked.
+#: Most columns of a program that a second engine confirms, and its seconds.
 _CONFIRMED, _SECONDS = 4_000, 10.0
 
 
@@ -126,7 +126,7 @@ def solve_priced(
         on_progress: Told of units done, and as ``people_missed`` of whom shared rows still miss.
 
     Returns:
-        None where two engines agree that there is none.
+        None where two engines agree that there is no solution.
     """
     whole = _Pack(rows, lower, upper, seed, on_progress)
     if not rows.is_coupled:
@@ -263,7 +263,7 @@ class _LeastCost:
 
     Attributes:
         active: (units × cells) the columns that people can be in.
-        people: People in each of these; empty without a solution.
+        people: People in each column; empty without a solution.
         is_least: For each unit whether no solution over all columns costs less.
         deterministic_time: Seconds of CP-SAT.
     """
@@ -282,7 +282,7 @@ def _least_cost(pack: _Pack, vertex: PricedVertex) -> _LeastCost:
     best = answer = _cheapest(pack, active, _LIMIT)
     columns, seconds, left = active, answer.deterministic_time, _PROOF
     while answer.status is Status.OPTIMAL:
-        # Whoever is in a cell of greater reduced cost than the gap costs more than this does.
+        # No better solution has people in a cell whose reduced cost exceeds the gap.
         gap = -best.objective / SCALE - vertex.cost
         further = _nearest(pack, vertex, active, gap, _NEXT)
         if not further.any() or left <= 0:
@@ -306,7 +306,7 @@ def _least_cost(pack: _Pack, vertex: PricedVertex) -> _LeastCost:
 
 
 def _confirmed(pack: _Pack, active: BoolArray, cost: int) -> bool:
-    """Test whether two engines find no cheaper solution over the columns that can be in one."""
+    """Test whether two engines find no cheaper solution over the active columns."""
     if np.count_nonzero(active) > _CONFIRMED:
         return False
     unit, cell = np.nonzero(active)
@@ -332,7 +332,7 @@ def _cheapest(pack: _Pack, active: BoolArray, limit: float) -> SolveResult:
 def _nearest(
     pack: _Pack, vertex: PricedVertex, active: BoolArray, reach: float, number: int
 ) -> BoolArray:
-    """Select up to ``number`` inactive columns a unit of least reduced cost up to ``reach``."""
+    """Select the cheapest inactive columns, up to ``reach`` and ``number`` a unit on average."""
     further = ~active & (pack.upper > 0) & (vertex.reduced <= reach + WHOLE)
     places = np.flatnonzero(further)
     most = number * len(active)
@@ -351,7 +351,7 @@ def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolutio
     A = sparse.csr_array(sparse.csr_array(pack.rows.columns(unit, cell))[rows])
     least, most = pack.rows.least[rows], pack.rows.most[rows]
     lower, upper = (each[unit, cell].astype(np.int64) for each in (pack.lower, pack.upper))
-    # A row without upper end is no constraint there: it gets what the cells at most come to.
+    # A row without upper bound gets the greatest sum of its cells.
     most = np.where(most < OPEN, most, np.maximum(A @ upper, least))
     constraints = LinearConstraints(A, least, most)
     found = solve_program(IntegerProgram(constraints, lower, upper), pack.seed)
@@ -364,7 +364,7 @@ def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolutio
 
 
 def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
-    """Solve the units' relaxation alone, then a few at a time until every count is met."""
+    """Solve each unit's relaxation alone, then a few units at a time until all counts are met."""
     number = whole.rows.domain.units
     alone = replace(whole, rows=whole.rows.without_shared())
     people = np.zeros(whole.upper.shape, dtype=np.int64)
@@ -381,7 +381,7 @@ def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
     )
     seconds += searched
     if not is_met:
-        # Whoever cannot be solved alone cannot be with others.
+        # Units that have no solution alone have none together.
         if _solve_alone(alone) is None:
             return None
         return PricedSolution.unknown(number, seconds)

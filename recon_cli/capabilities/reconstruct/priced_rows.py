@@ -1,7 +1,7 @@
 """Rows with costs over a dense domain, as column pricing needs them.
 
-A dense domain is never written out as columns. Those of a solution enter a linear program by their
-reduced cost, which the duals of its rows give for all histogram cells at once.
+A dense domain is never written out as columns. Columns enter a linear program by their reduced
+costs, which the duals of its rows give for all histogram cells at once.
 
 See *column pricing* in docs/glossary.md.
 """
@@ -31,9 +31,9 @@ class PricedRows:
 
     Attributes:
         least: Lower bound of each row.
-        most: At most, `OPEN` where there is no upper end.
-        used: Whether a published cell says anything of the row. What is only implied by others is
-            left out.
+        most: Upper bound of each row, `OPEN` where there is none.
+        used: Whether a published cell bounds the row or gives it a cost; rows that only follow from
+            others are not used.
         kinds: Kinds of the costs of the rows' cells; see `row_costs`.
         costs: Costs of the kinds; None if no count has a cost, or costs are ignored.
     """
@@ -108,8 +108,7 @@ class PricedRows:
     def marginal(self, counts: IntArray) -> FloatArray:
         """Return the cost of one more person in each row at ``counts``.
 
-        It is −`SHORTAGE` for rows below their lower bound, and `SHORTAGE` for rows at their upper
-        bound.
+        The cost is −`SHORTAGE` below a row's lower bound, and `SHORTAGE` at its upper bound.
         """
         slope = np.zeros(len(self.least), dtype=np.int64)
         if self.costs is not None:

@@ -1,7 +1,6 @@
 """People who have the counts of a region and print its statistics.
 
-Over clique tables, where these are narrow: then nothing is listed. Else over histogram cells, which
-are listed.
+They are found over clique tables where these are narrow, else over listed histogram cells.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def solve_printed_over_cliques(
         is_likely: Whether costs count.
 
     Returns:
-        None where histogram cells have to be listed.
+        None if histogram cells must be listed.
 
     Raises:
         ContradictionError: Nobody has the counts and prints the statistics.
@@ -92,7 +91,7 @@ def solve_printed_over_cliques(
 def _found(
     form: CliqueForm, region: CliqueRegion, seed: int, *, is_likely: bool
 ) -> PricedSolution | Feasibility:
-    """Find people over clique tables, or tell what is proven without."""
+    """Find people over clique tables, or return what is proven without any."""
     if not region.system.says_all and not region.bounds.conflict.any():
         for chosen in region.counts.attempts():
             within = CliqueRegion.of(form, chosen, region.region)
@@ -104,7 +103,7 @@ def _found(
     found = _solved(region, seed, None, is_likely=is_likely)
     if found.outcome is not Feasibility.SOLVED:
         return found.outcome
-    # Rows that only hold for who prints the same may admit others.
+    # Rows that everybody meets who prints the statistics may admit others, too.
     return region.people(found, seed) if region.system.says_all else Feasibility.UNDECIDED
 
 
@@ -115,7 +114,7 @@ def _solved(
     if is_likely:
         found = region.solve(seed, is_likely=True)
         if found.outcome is not Feasibility.UNDECIDED:
-            # Of rows that are enough, and not needed, the least cost is not that of all people.
+            # If rows are sufficient and not necessary, cheaper people may not meet them.
             is_all = region.system.joined is None or region.system.joined.is_exact
             return replace(found, is_least=found.is_least & is_all)
     return region.solve(seed, is_likely=False, limit=limit)
@@ -124,7 +123,7 @@ def _solved(
 def _placed(
     plan: Plan, system: System, bounds: DenseBounds, found: PricedSolution | None
 ) -> BatchSolution:
-    """Place people in histogram cells of a region; where None were found, the least of each."""
+    """Place people in histogram cells of a region: without any, the lower bound of each cell."""
     number, is_missing = len(system.units), found is None
     people = bounds.lower.astype(np.int64)
     if found is not None:
@@ -154,14 +153,14 @@ def solve_printed(
     *,
     seed: int,
 ) -> BatchSolution:
-    """Find people who print the same statistics, where rows admit others, too.
+    """Find people who print the published statistics, where rows admit others, too.
 
     Args:
-        solved: A solution of rows that everybody meets who prints the same; what is certain of
-            that is kept.
+        solved: A solution of rows that everybody meets who prints the statistics; all but its
+            people is kept.
 
     Raises:
-        SolverError: None were found.
+        SolverError: No such people were found.
     """
     units = solved.system.units
     first = int(np.flatnonzero(counts.units == units[0])[0])

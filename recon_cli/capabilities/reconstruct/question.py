@@ -52,9 +52,9 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.stage import undisturbed
 
-#: Which solution: any, or one that makes the published counts likeliest, Eq. (likely).
+#: Solution that is selected: any, or one that makes the counts likeliest, Eq. (likely).
 Objective = Literal["any", "likely"]
-#: Who finds the solution: bounds and rounded relaxations, or an engine by the study's program.
+#: Method: bounds and rounded relaxations (``auto``), or an engine that solves the study's program.
 EngineChoice = Literal["auto", "cp-sat", "highs", "scip"]
 
 #: Deterministic seconds to look for the proof of a contradiction.
@@ -75,8 +75,8 @@ class Reconstruction(ShownBySize):
             solution makes the published counts likelier (see `Objective`); ``solved``: neither is
             proven; ``open``: the tables in use do not bound the number of people, so there may be
             more; ``undecided``: neither a solution was found in time nor a proof that there is
-            none, so that people are missing; ``quarantined``: no solver was started on it,
-            likewise, see `recon_cli.ask.quarantine`), ``method`` (``propagation``,
+            none, so that people are missing; ``quarantined``: no solver was started on it, so
+            they are missing too, see `recon_cli.ask.quarantine`), ``method`` (``propagation``,
             ``solver``) and ``seconds``, the solver's deterministic effort.
     """
 
@@ -163,7 +163,7 @@ def reconstruct_plan(
     on_progress: OnProgress = ignore_progress,
     quarantine: Quarantine = NO_QUARANTINE,
 ) -> Reconstruction:
-    """Reconstruct as `reconstruct`, with given plans; ``quarantine`` is for attempts that died."""
+    """Reconstruct like `reconstruct`, by given plans; ``quarantine`` is for attempts that died."""
     counts = arrange_counts(plan, published, joins_statistics=True)
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
@@ -239,7 +239,7 @@ def _solve_batch(
             if found is not None:
                 return found
     elif counts.intervals is not None:
-        # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
+        # Narrow clique tables make a program of blocks; listed candidates make one without.
         most_listed = 0 if is_likely or form is not None else MOST_LISTED
     system = build_system(plan, counts, batch, most_listed)
     solved = solve_system(
@@ -319,7 +319,7 @@ class ReconstructionQuestion(PlannedQuestion):
         *,
         is_exact: bool,
     ) -> Self:
-        """Prepare for some tables; the release is without its assumptions if they are not used."""
+        """Make the plans for some tables; drop assumed zeros if the options do not use them."""
         if not options.assumptions:
             release = release.without_assumptions()
         plan = plan_for(release, tables, coverage, is_exact=is_exact)

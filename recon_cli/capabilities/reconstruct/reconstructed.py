@@ -18,8 +18,8 @@ from recon_cli.store import Folder, Manifest, open_folder
 class Reconstructed(PublishedInput):
     """A reconstruction in the work folder, with its inputs.
 
-    Its release has the structural zeros that the reconstruction is under, and the tables in use are
-    those that it was made from.
+    Its release has the structural zeros that the reconstruction assumed, and its tables in use are
+    those from which the reconstruction was made.
     """
 
     microdata: Folder
@@ -39,7 +39,7 @@ class Reconstructed(PublishedInput):
         """Refuse protected counts, before anything is read.
 
         Args:
-            command: Command that needs exact ones.
+            command: Command that needs exact counts.
             instead: Remedy for the message.
 
         Raises:
@@ -55,7 +55,7 @@ class Reconstructed(PublishedInput):
         """Refuse records that only fit noisy counts, before anything is read.
 
         Raises:
-            SourceError: Noise bounds no count, so that nothing can be proven of them.
+            SourceError: The counts have noise, which bounds no count, so nothing can be proven.
         """
         if self.microdata.manifest.notes["is_fitted"]:
             raise SourceError(
@@ -69,7 +69,7 @@ def release_of_records(release: Release, microdata: Manifest) -> Release:
     """Return the schema with the structural zeros that reconstructed records used.
 
     Args:
-        release: The schema, with all of them.
+        release: The schema with all structural zeros.
     """
     return release if microdata.notes["assumptions"] else release.without_assumptions()
 

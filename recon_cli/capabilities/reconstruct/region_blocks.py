@@ -19,7 +19,7 @@ _LESS: Final = 30
 def nested_blocks(lying_in: Sequence[IntArray], unit: IntArray) -> tuple[tuple[IntArray, ...], ...]:
     """Return the columns of each unit, of each geounit that contains it, and all columns.
 
-    Where geounits overlap nobody can be moved within one alone: there the blocks are
+    Where geounits overlap, nobody can be moved within a single one: there the blocks are
     `neighbourhoods`, and all columns.
 
     Args:
@@ -62,7 +62,7 @@ def neighbourhoods(crossing: Sequence[IntArray], unit: IntArray) -> tuple[IntArr
         unit: For each column the place of its unit.
 
     Returns:
-        Nothing where they would be no small part of everything.
+        Empty if the blocks are too large a part of all columns to be useful.
     """
     coarsest = min(crossing, key=lambda at: len(np.unique(at)))
     found = []

@@ -21,10 +21,10 @@ from recon_cli.model.placed import placed
 from recon_cli.model.program import IntegerProgram, LinearConstraints, activity_bounds
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 
-#: What each record costs, in 1/`SCALE`: of solutions that are about as likely, the one with the
-#: fewest people.
+#: Cost of each record, in 1/`SCALE`, which selects the solution with the fewest people among those
+#: that are about equally likely.
 RECORD = SCALE * 3 // 1000
-#: What each person costs that a row lacks or has too many, in 1/`SCALE`: more than any cost.
+#: Cost of each person that a row lacks or has too many, in 1/`SCALE`: more than any other cost.
 SHORTAGE = 100 * SCALE
 
 
@@ -34,8 +34,8 @@ class RowCosts:
 
     Attributes:
         least: Lower bound of each row.
-        most: At most, `OPEN` where there is no upper end.
-        likeliest: Count at which it costs least.
+        most: Upper bound of each row, `OPEN` where there is none.
+        likeliest: Count of each row with the least cost.
         sign: 1 for segments above the likeliest count, −1 for those below.
         start: People between the likeliest count and the segment.
         width: People in the segment, `OPEN` in the last one of a row without upper end.
@@ -84,7 +84,7 @@ def row_costs(
 
     Args:
         least: Lower bound of each row.
-        most: At most, `OPEN` where there is no upper end.
+        most: Upper bound of each row, `OPEN` if unbounded.
         kinds: Kinds of the first published cell of each row, of the second, and so on; −1 where
             there is none, or it has no cost.
         costs: Costs of the kinds; None if no count has a cost.
@@ -122,7 +122,7 @@ def _segments(
     begins[:, 1:] = here[:, 1:] != here[:, :-1]
     begins &= steps < room[:, None]
     row, start = np.nonzero(begins)
-    # A segment ends where the next one of its row begins, the last one with the room.
+    # A segment ends where the row's next segment begins, and the last segment where the room ends.
     end = np.append(start[1:], 0)
     last = np.append(row[1:] != row[:-1], True)[: len(row)]
     end = np.where(last, room[row], end[: len(row)])
@@ -135,7 +135,8 @@ class CostProgram:
     """An integer program over rows with costs.
 
     Attributes:
-        program: The columns first, then the segments, then what rows lack or have too many.
+        program: Its variables are the columns, then the segments, then the people that rows lack or
+            have too many.
         cost: Cost of each variable, in 1/`SCALE`.
     """
 

@@ -57,11 +57,11 @@ class BatchSolution:
         is_least: For each unit whether no solution costs less.
         deterministic_time: For each unit its share of the solver's seconds.
         used_solver: For each unit whether the solver placed anyone in it.
-        unsolved: For each unit whether a solver was kept from some of it, or decided nothing: only
-            the lower bounds are there.
-        undecided: The latter.
+        unsolved: For each unit whether a solver was kept from some of it, or decided nothing:
+            `people` has only the lower bounds there.
+        undecided: For each unit whether a solver decided nothing.
         values: (people × features) positions of feature values, in the order of `cells`; None
-            where those are chosen later, within what `cells` says.
+            if they are chosen later from the atoms of `cells`.
         columns: The solution over the columns of the system's program.
     """
 
@@ -119,11 +119,10 @@ def solve_system(
 ) -> BatchSolution:
     """Solve a batch: bounds first, then the solver on the residue.
 
-    Where ``known`` values of the program's columns are a solution of a part, no solver is asked.
-
-    If candidates are not listed, columns are priced; with ``is_likely`` for least cost.
-    ``on_progress`` receives their progress, see `solve_priced`. With ``study`` its engine finds the
-    solution; proofs still follow from the bounds.
+    Where ``known`` values of the program's columns solve a component, no solver is used for it. If
+    candidates are not listed, columns are priced, with ``is_likely`` for the least cost, and
+    ``on_progress`` is called as by `solve_priced`. With ``study`` its engine finds the solution;
+    proofs still follow from the bounds.
 
     Raises:
         ContradictionError: The batch has no solution; names the cells.
@@ -144,7 +143,7 @@ def solve_system(
 def solution_of_records(
     plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame
 ) -> BatchSolution:
-    """Find records that have all counts of a batch whose candidates are listed."""
+    """Return records with all counts of a batch as its solution; its candidates are listed."""
     nowhere = np.zeros(len(system.units), dtype=bool)
     known = BatchSolution.propagated(system, system.bounds())
     return replace(known, people=encode_incumbent(plan, counts, system, records, nowhere))
@@ -281,7 +280,7 @@ class _DenseRegions:
     """The regions of a batch whose candidates are not listed.
 
     Attributes:
-        listed: The other regions, solved; its arrays by unit become those of all regions.
+        listed: The solution of the other regions; its arrays by unit are filled for all regions.
         is_likely: Whether costs count.
     """
 
@@ -303,7 +302,7 @@ class _DenseRegions:
         batch.require_solution(bounds.suspects)
         people = bounds.lower.astype(np.int64)
         region = system.regions[everyone]
-        # Where nothing is free there is one solution in these cells: none costs less.
+        # Without free candidates there is only one solution in these cells, so none costs less.
         listed.is_least[everyone[~np.isin(region, region[bounds.free > 0])]] = True
         for units in self._parts(everyone, bounds.free):
             inside = everyone[units]
@@ -331,7 +330,7 @@ class _DenseRegions:
         )
 
     def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
-        """Yield units to solve together, as indices in ``everyone``: regions, open units."""
+        """Yield the units of each region with open cells, as indices in ``everyone``."""
         regions = self.batch.system.regions[everyone]
         for region in np.unique(regions).tolist():
             inside = np.flatnonzero(regions == region)

@@ -1,8 +1,8 @@
-"""Contradictions of printed statistics: the texts that nobody prints, and the nearest that fit.
+"""Contradictions of printed statistics: the texts that cannot be true, and the nearest that can.
 
-The counts of a region agree among themselves, and not with the statistics beside them. One text may
-be enough for that, such as a mean that no sum of whole numbers has; else a least set of texts is
-named, of which any one could be changed.
+The counts of a region agree with each other, but not with the statistics beside them. A single text
+may contradict the counts, such as a mean that no sum of whole numbers has; else a minimal set of
+texts is named: a change of any one may resolve the contradiction.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _STEPS: Final = 60
 def statistic_contradiction(
     plan: Plan, counts: PartitionCounts, region: str
 ) -> ContradictionError | None:
-    """Return the error for a region whose counts agree, and not with the statistics beside them.
+    """Return the error for a region whose counts agree, but not with the statistics beside them.
 
     Returns:
-        None where nothing is printed there, or its counts contradict each other.
+        None if the region has no printed statistics, or its counts contradict each other.
     """
     texts = counts.statistics
     if texts is None:
@@ -85,7 +85,7 @@ class _Region:
         return form if form is not None and form.is_narrow else None
 
     def fits(self, rows: pl.DataFrame) -> bool:
-        """Test whether anybody has all counts and prints some statistics, as far as is known."""
+        """Test whether people may have all counts and print these statistics, as far as known."""
         given = replace(self.counts, statistics=replace(self.texts, frame=rows))
         form = self.form
         tables = None if form is None else CliqueRegion.of(form, given, self.batch)
@@ -105,9 +105,9 @@ class _Region:
         return True
 
     def alone(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
-        """Return the statistics that contradict the counts, each by itself, a row each.
+        """Return the statistics that contradict the counts by themselves, as frames of one row.
 
-        Of statistics that fit together, none does.
+        Statistics that fit together contain none, so that halves are tested.
         """
         if self.fits(rows):
             return []
@@ -117,10 +117,10 @@ class _Region:
         return [*self.alone(rows[:half]), *self.alone(rows[half:])]
 
     def least_set(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return some statistics that contradict the counts, each of which is needed for that."""
+        """Return a minimal set of statistics that contradict the counts."""
         least = rows.clear()
         while rows.height and self.fits(least):
-            # The first that is needed: with all from the next on, and what is kept, they fit.
+            # Find the first that is needed: the kept ones and all after it fit together.
             start, end = 0, rows.height
             while end - start > 1:
                 middle = (start + end) // 2
@@ -158,7 +158,7 @@ class _Region:
         return None
 
     def _base(self, geounit: int, table: Table, cell: int) -> int | None:
-        """Return the number of people of a statistic, where a count says it."""
+        """Return the number of people that a statistic describes, if a count states it."""
         masks = statistic_of(table).based(table.cells[cell - 1].masks)
         if self.counts.intervals is None:
             return None

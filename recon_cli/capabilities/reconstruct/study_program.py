@@ -32,7 +32,7 @@ from recon_cli.schema import Release, Table
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import ProgramSolution
 
-#: Histogram cells of a unit, in the mean of its region, up to which a program is built.
+#: Most histogram cells per unit, on average over a region, of a program.
 _MOST_CELLS = 20_000
 #: Deterministic seconds of the engine for each part.
 _LIMIT = 900.0
@@ -43,7 +43,7 @@ class StudyPart:
     """Units that published counts couple: a whole region, or a unit alone.
 
     Attributes:
-        unit: For each variable the place of its unit in the batch, rising.
+        unit: For each variable the place of its unit in the batch, sorted.
         values: (variables × features) positions of feature values.
     """
 
@@ -57,7 +57,7 @@ class StudyProgram:
     """The study's program of a release, Eq. (study) of docs/method.md, and the engine for it.
 
     Attributes:
-        plan: Over single values, with the published cells as rows.
+        plan: A plan over single values, with the published cells as rows.
     """
 
     plan: Plan

@@ -15,7 +15,7 @@ from recon_cli.plurals import plural
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest = outcome.manifest
     totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Workers died on it, so it was not solved.
+#: Status of a unit that was not solved because workers died on it.
 QUARANTINED: Final = "quarantined"
-#: Within the effort neither a solution was found nor a proof that there is none.
+#: Status of a unit for which neither a solution was found nor a proof that there is none.
 UNDECIDED: Final = "undecided"
-#: People of these units are missing from the records.
+#: Statuses of units whose people are missing from the records.
 MISSING: Final = (QUARANTINED, UNDECIDED)

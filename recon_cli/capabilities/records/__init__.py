@@ -1,1 +1,1 @@
-"""Files of records, confidential or published, in the terms of who made them."""
+"""Files of records, confidential or published, with their maker's headers and codes."""

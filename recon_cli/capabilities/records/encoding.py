@@ -24,7 +24,7 @@ def encode(
         records: One row per person, as `recon.tabulate` takes them.
         seen_by: For each feature the name of a table that distinguishes its values, or None
             where no table does; nulls are allowed there only.
-        place: A level that a record may be placed at in place of its unit.
+        place: A level whose geoid a record may have instead of its unit's.
 
     Returns:
         For each feature the position in ``Feature.values`` of every record's value, or None

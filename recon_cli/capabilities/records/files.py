@@ -1,7 +1,7 @@
-"""Files of records from elsewhere, in the publisher's terms.
+"""Files of records from elsewhere, with the publisher's headers and codes.
 
-One file, a folder of parts, or a stage's. Records are read a partition at a time, with only the
-needed columns.
+The records are one file, a folder of parts, or a stage's folder. They are read a partition at a
+time, with only the needed columns.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Translation:
         columns: Header in the file → column of the release.
         values: Column of the release → code in the file → value of the release, or None.
         sheet: Name of a workbook's sheet.
-        joined: Column of the release → headers whose texts make it one after the other, with the
-            digits of each.
+        joined: Column of the release → headers whose texts, joined in order, are its values, with
+            the digits of each.
         only: Header → codes of the records that are read; a file may have others.
     """
 
@@ -118,7 +118,7 @@ class Translation:
         )
 
 
-#: For files that have the release's columns and values.
+#: Translation of files that have the release's columns and values.
 AS_IT_IS = Translation()
 
 
@@ -127,7 +127,7 @@ class Slice:
     """The records of a file in one partition.
 
     Attributes:
-        digest: Changes when they do.
+        digest: Digest that changes when the records do.
     """
 
     rows: int
@@ -157,7 +157,7 @@ class RecordFile:
         """Return the partitions that the file has records in.
 
         Raises:
-            SourceError: It cannot be read, or has no geoids.
+            SourceError: The file cannot be read, or has no geoids.
         """
         if self.layout == "stage":
             rows = read_manifest(self.path, command="the stage that makes it").partitions
@@ -177,7 +177,7 @@ class RecordFile:
         return {name: Slice(rows, digest) for name, rows in sorted(counts.iter_rows())}
 
     def read(self, partition: str, columns: Sequence[str], span: Span = EVERYWHERE) -> pl.DataFrame:
-        """Read the records of a partition in ``span``, with those of ``columns`` that exist."""
+        """Read a partition's records in ``span``, with the existing ones among ``columns``."""
         if self.layout == "stage":
             return read_partition(self.path, partition, span, columns)
         if self.layout == "folder":
@@ -250,7 +250,7 @@ def open_records(
 
     Raises:
         ConfigError: There is no such file, or it is of another kind.
-        SourceError: It lacks the geoid column.
+        SourceError: The file lacks the geoid column.
     """
     level, place = release.geography.partition_level, release.geoid_column
 
@@ -282,10 +282,10 @@ def open_records(
 
 
 def scan_records(path: Path, translation: Translation = AS_IT_IS) -> pl.LazyFrame:
-    """Scan the records of one file, translated; of a text, every column is text.
+    """Scan the records of one file, translated; all columns of a text file are text.
 
     Raises:
-        ConfigError: It lacks a column; the message begins with the key.
+        ConfigError: The file lacks a column; the message begins with the key.
     """
     return translation.apply(_scan(path, translation.sheet))
 
@@ -309,7 +309,7 @@ def _scan(path: Path, sheet: str | None) -> pl.LazyFrame:
 
 @lru_cache(maxsize=2)
 def _workbook(path: Path, name: str | None, _changed: int) -> pl.DataFrame:
-    """Read a sheet with one header row; cached while it does not change."""
+    """Read a sheet with one header row; cached while the file does not change."""
     sheet = read_sheet(document_of(path), name)
     rows = pl.concat(list(sheet.batches())).sort(ROW)
     rows = rows.with_columns(pl.exclude(ROW).str.strip_chars())  # an indent is no value

@@ -3,7 +3,7 @@
 A layout is a YAML file in ``layouts/``. ``place`` names the columns that form a unit's
 geoid, with the digits of each; ``columns``, ``values``, ``joined`` and ``only`` are those of a
 `Translation`; ``numbered`` has the number of a feature's first value if its values are numbered
-in order; and ``highest`` the number up to which a file goes beyond the release's last value.
+in order; and ``highest`` a file's greatest number: those above the release's last value mean it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def given_translation(
     sheet: str | None,
     others: Collection[str] = (),
 ) -> Translation:
-    """Return the names and codes that a config gives a file, over those of its layout.
+    """Return the names and codes that a config gives a file, added to those of the file's layout.
 
     Args:
         layout: A packaged layout; None for the release's own names and codes.
-        columns: See `Translation`, as ``values`` and ``sheet``.
+        columns: See `Translation`, also for ``values`` and ``sheet``.
         others: Columns beyond the release's that the file may have.
 
     Raises:

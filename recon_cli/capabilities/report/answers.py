@@ -136,7 +136,7 @@ def _tables(
 
 
 def _by_table(findings: Findings, audit: AuditFindings | None) -> dict[str, list[str]]:
-    """Name the tables with recovered counts, with counts that may be, and the others."""
+    """Name the tables with recovered counts, with undecided counts, and with neither."""
     named: dict[str, list[str]] = {"given": [], "open": [], "kept": []}
     if audit is None or not audit.recovered:
         return named

@@ -21,8 +21,8 @@ def compose_report(
 
     Args:
         title: Over it; default the release's title.
-        forcing: Published tables whose cells force certain records of the worst place; none if
-            nobody looked.
+        forcing: Published tables whose cells force certain records of the worst place, if these
+            were sought.
     """
     words = words_of(findings.release, is_study=findings.is_study)
     return ReportDocument(

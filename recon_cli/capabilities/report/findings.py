@@ -61,7 +61,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     """Read what the headline and several sections share.
 
     Args:
-        manifests: Those of `reportable`.
+        manifests: Manifests from `reportable`.
     """
     for manifest in manifests:
         manifest.require_release(run.release)

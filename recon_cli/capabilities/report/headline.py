@@ -14,7 +14,7 @@ from recon_cli.page.missing import Missing
 from recon_cli.page.sentences import sentences
 from recon_cli.page.words import Words
 
-#: What the headline rests on.
+#: Basis of the headline.
 _Basis = Literal["nothing", "counts", "noise", "totals", "claims", "records"]
 _say: Final = partial(sentences, "headline.j2", package=__package__)
 

@@ -1,4 +1,4 @@
-"""The places of which a count is protected: what is known of others was published as it is."""
+"""The places with a protected count; other places have only counts that are published exactly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recon_cli.store import INGEST
 
 
 class ProtectedPlaces:
-    """Tells the places that have a count which is not published as it is."""
+    """Selector of the places with a count that is not published exactly."""
 
     def __init__(self, work: WorkFolder) -> None:
         self.audit = work.open(AUDIT)

@@ -135,9 +135,9 @@ SECTION = Section(_KEY, _TITLE, lambda findings: findings, _render)
 
 @cache
 def _of_published() -> frozenset[str]:
-    """Return the names of the stages that read what is published, and what was made of it, alone.
+    """Return the names of the stages that only read published data, or data made from these.
 
-    Digests of what others read may be of records.
+    Digests of other stages' inputs may be digests of records.
     """
     names, folders = {INGEST.name}, set(INGEST.folders)
     for stage in STAGES:

@@ -43,8 +43,8 @@ def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: s
 def _view(run: Run, place: Place, at: int) -> GeounitView:
     """View a place as `recon show` does, the worst first.
 
-    Of a few the sums that recovered counts follow from are looked for, of the first some certain
-    records are explained, too: both take seconds.
+    For a few places the sums that give recovered counts are sought, and for the first place some
+    certain records are explained, too: both take seconds.
     """
     why = Why(numbers=None if at == 0 else (), first=1, counts=at < _EXPLAINED)
     return view_geounit(run, place.geoid, why)

@@ -28,14 +28,14 @@ class Verdict:
     """The facts of a verdict; its macro in ``verdict.j2`` has the words.
 
     Attributes:
-        name: The macro. Of people, ``given`` are given away; of ``certain`` ones the whole records
-            are, and a group of them singles nobody out; ``recovered`` counts are in `Findings`.
-        given: Number of people, at least.
+        name: Name of the macro. ``given``: people are given away. ``certain``: whole records are,
+            but singling nobody out. ``recovered``: counts are, see `Findings`.
+        given: Least number of people who are given away.
         people: Number of all people.
-        is_least: Whether more of them may be given away.
+        is_least: Whether more people may be given away.
         is_counted: Whether the number of all people is known.
-        as_published: Number of those given away in units whose counts are all published.
-        alone: Number of those certain who are alone with their values, where that was examined.
+        as_published: Number of people given away in units whose counts are all published.
+        alone: Number of certain people who are alone with their values, if this was examined.
     """
 
     name: OnPeople | OnCounts | Beside
@@ -61,7 +61,7 @@ class Verdict:
 
 
 def make_verdicts(findings: Findings) -> tuple[Verdict, ...]:
-    """Return the verdicts, on people and on counts, those that alarm first.
+    """Return the verdicts on people and on counts, alarming ones first.
 
     Nothing that reassures stands beside an alarm.
     """

@@ -2,7 +2,7 @@
 
 from recon_cli.stage import Command, Stage
 
-#: It reads what its section names.
+#: The stage reads the files that its section names.
 RISK = Stage(
     "plan risk release",
     folders=("risk", "risk_sums"),

@@ -20,7 +20,7 @@ from recon_cli.capabilities.risk.two_levels import (
     published_log_odds,
 )
 
-#: Joint values of the noises whose log-odds are in memory at a time, and all there may be.
+#: Joint values of the noises whose log-odds are in memory at a time, and the most in all.
 _AT_ONCE: Final = 1_000_000
 _MOST: Final = 1e9
 

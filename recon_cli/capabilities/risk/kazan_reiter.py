@@ -82,7 +82,7 @@ class StudyFigure:
     Attributes:
         x: Quantity on the horizontal axis.
         unit: Unit of the vertical axis.
-        is_log: Whether equal ratios are equally long along it.
+        is_log: Whether the horizontal axis is logarithmic.
     """
 
     caption: str

@@ -16,7 +16,7 @@ Process = Callable[[IntArray, IntArray], IntArray]
 
 
 def projection(upper: int, m: int) -> Process:
-    """Round least squares on counts that add up to the one above, from 0 to it. Eq. (projected).
+    """Round least squares on counts from 0 that add up to the count above. Eq. (projected).
 
     Args:
         upper: The count above, which is published as it is.

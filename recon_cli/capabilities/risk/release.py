@@ -1,7 +1,7 @@
 """Risk after a release: every cell at risk, with the evidence of each adversary.
 
-A cell is at risk if somebody is in it. Each person in it is a target, and all of a cell have the
-same log-odds, so there is one row for each cell.
+A cell is at risk if somebody is in it. Each person in the cell is a target, and all have the same
+log-odds, so there is one row for each cell.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def join_measurements(
     Args:
         truth: Columns ``geoid, table, cell, count`` of units, counts above 0.
         units: Columns ``geoid, table, cell, noisy`` of units.
-        upper: The same of the level above.
+        upper: The same columns for the level above.
         level: The level above.
 
     Returns:

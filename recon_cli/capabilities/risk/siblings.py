@@ -1,4 +1,4 @@
-"""Siblings one by one: with a prior on each, their sum is not sufficient."""
+"""Evidence of siblings one by one: with a prior on each, their sum is not sufficient."""
 
 from __future__ import annotations
 

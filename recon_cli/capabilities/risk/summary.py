@@ -15,7 +15,7 @@ from recon_cli.plurals import plural
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     people = plural(run.release.record).replace("_", " ")
     totals = outcome.manifest.totals
     yield from [

@@ -7,8 +7,8 @@ variance: total variation 1e-15 at ρ₁ = 0.1, 6e-4 at 1.
 Every prior on S gives *evidence*, a term added to the log-odds of one level.
 
 The published sampler's limit is computed without sampling. The sampler draws the geounit's count
-given the one above, and the one above given the geounit's. The first draw ignores that the upper
-count is at least the lower, so the two do not belong to one model, and the limit is not the
+given the upper count, and the upper count given the geounit's. The first draw ignores that the
+upper count is at least the lower, so the draws do not belong to one model, and the limit is not the
 posterior of the stated model. It serves for comparison, and is never a default.
 """
 
@@ -201,7 +201,7 @@ def known_siblings_evidence(d2: IntArray, siblings: IntArray, rho2: float) -> Fl
 
 
 def _over_box(levels: TwoLevels, d2: IntArray, s: IntArray) -> FloatArray:
-    """Compute the information in S ≥ 0, once for each pair of values if there are fewer."""
+    """Compute the information in S ≥ 0, once for each pair in the range if these are fewer."""
 
     def information(d2: IntArray, s: IntArray) -> FloatArray:
         centre = np.asarray((levels.rho2 * d2 + levels.rho_s * s) / levels.rho_both)

@@ -1,7 +1,7 @@
 """Progress for programs: one JSON object per line, with the fields that `recon run --help` lists.
 
-Progress is written once a second and at the end of a task. A total or a time that nobody knows is
-null. Seconds are wall time, people and units are counts, memory is in MB.
+Progress is written once a second and at the end of a task. An unknown total or time is null.
+Seconds are wall time, people and units are counts, memory is in MB.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class JsonLinesReporter:
         self.emit("note", text=text)
 
     def detail(self, text: str) -> None:
-        """Ignore it: the other events contain it."""
+        """Ignore the text, whose facts are in other events."""
 
 
 def _progress(now: Snapshot, memory_mb: float | None) -> dict[str, Fact]:

@@ -27,7 +27,7 @@ from recon_cli.version import __version__
 
 @contextmanager
 def log_to(path: Path | None) -> Iterator[JsonLinesReporter]:
-    """Append events to a file, or write them to stderr, which is then for programs.
+    """Append events to a file, or write them to stderr, which then has nothing else.
 
     Raises:
         ConfigError: The file cannot be written.
@@ -61,7 +61,7 @@ class RunLog:
         options: Options of the command.
         events: Writer of JSON lines; None for none.
         done: Short names of the stages that ran.
-        skipped: And of those that were up to date.
+        skipped: Short names of the stages that were up to date.
         started: `time.perf_counter` at the beginning.
     """
 

@@ -12,7 +12,7 @@ from recon_cli.capabilities.score.intervals import Kind
 from recon_cli.capabilities.score.sums import Sums, concat, resample, stack, weighted
 from recon_cli.page.sizes import Sizes
 
-#: What is kept of a geounit: its class, and whether only one reconstruction is possible.
+#: Properties of a geounit in sums: its size class, and whether its variability is zero.
 PLACE = ("size", "zero")
 GROUPS = ("modal", "unique")
 PEOPLE = (
@@ -32,7 +32,7 @@ PEOPLE = (
 )
 AGREEMENT = ("exact", "near", "agree")
 LINKS = ("putative", "confirmed", "expected")
-#: What is counted by pass, where the passes are the user's.
+#: Measures by pass, for user-defined passes.
 LINKS_BY_PASS = (
     "putative",
     "confirmed",
@@ -51,7 +51,7 @@ class Partition:
         truth: One row per geounit.
         targets: Attacker records by draw, geounit and group.
         tallies: Links by draw, geounit and group.
-        agreement: By geounit and pair of files.
+        agreement: Agreement by geounit and pair of files.
         zero: Geoids of the geounits with a proof of zero variability; None if unknown.
         differing: One row per geounit: how many people, at most, another reconstruction changes
             (``differing``); None if unknown.
@@ -74,8 +74,8 @@ class Collected:
         people: `PEOPLE`; ``differing`` is NaN where unknown.
         targets: By attacker, modal, unique: ``records``.
         links: By attacker, source, modal, unique: `LINKS`.
-        agreement: By left and right: `AGREEMENT`; ``near`` is NaN where nobody counted it.
-        kind: Where intervals come from.
+        agreement: By left and right: `AGREEMENT`; ``near`` is NaN where it was not counted.
+        kind: Origin of the slots, from which intervals are computed.
         passes: By attacker, source, pass, modal: `LINKS_BY_PASS`; None with the study's passes.
     """
 

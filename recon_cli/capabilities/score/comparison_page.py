@@ -27,9 +27,9 @@ from recon_cli.store.files import write_named
 from recon_cli.store.manifest import MANIFEST
 
 _TABLE_6 = "table06_solvar_percentiles.csv"
-#: Own, of the block group, of the nation, in percent of blocks.
+#: The study's origins of modal guesses in percent of blocks: block, block group, nation.
 _PRINTED_MODES: Final = "95.58, 4.42, 0"
-#: Differences of this many points are listed, for somebody to explain.
+#: Differences of at least this many percentage points are listed, to be explained.
 LARGE = 5.0
 
 
@@ -107,7 +107,7 @@ def tables_of(run: Run, rates: pl.DataFrame) -> str:
 
 
 def _modes(run: Run, totals: Mapping[str, int]) -> list[str]:
-    """List whose mode the modal guess is, beside the study's shares where it is compared with."""
+    """State the origins of the modal guess, with the study's shares if it is compared with."""
     counts = [totals[f"mode of {name}"] for name in MODES_OF]
     units, parent = words_of_run(run).units, parent_level(run.release).name.replace("_", " ")
     own, above, national = (f"{100 * each / max(sum(counts), 1):.2f}" for each in counts)

@@ -14,7 +14,7 @@ from recon_cli.capabilities.score.intervals import interval, ratio
 from recon_cli.capabilities.score.rates import Rules
 from recon_cli.capabilities.score.sums import Sums, resample, weighted
 
-#: A row is a tenth of confidence of one truth; percentages.
+#: Columns of the calibration, in percent: a row per truth and tenth of confidence.
 CALIBRATION: Final = {
     "truth": pl.String,
     "tenth": pl.Int8,

@@ -27,7 +27,8 @@ class Control:
     """The treatment of small numbers.
 
     Attributes:
-        threshold: A class with people in any panel, but fewer than this, is small; 0: none is.
+        threshold: A class is small if some panel has people in it, but fewer than this; 0 for
+            never.
         small: Treatment of small classes.
         digits: Significant digits that counts are rounded to; None keeps them.
     """
@@ -43,10 +44,11 @@ def label_panels(
     """Label the classes of one family against one file: all together, and each.
 
     Args:
-        panels: Sums by ``size`` and whatever else.
+        panels: Sums by ``size`` and other keys.
 
     Returns:
-        Two frames as from `label_classes`, the first with one name for all; none without people.
+        Two frames as from `label_classes`, the first with one name for all classes; no frame if
+        there are no people.
     """
     by_size = [panel.by("size") for panel in panels]
     keys = pl.concat([each.keys for each in by_size]).unique().sort("size")
@@ -67,8 +69,8 @@ def label_classes(
     """Name the classes of one family against one file, and mark those to withhold.
 
     Args:
-        present: The classes that there are, rising.
-        people: (panels × classes) their people. A panel with nobody reveals nothing of anybody.
+        present: The existing classes, sorted.
+        people: (panels × classes) numbers of people; a panel with none reveals nothing.
 
     Returns:
         ``size`` (Int8), ``block_size``, ``rank`` (for sorting) and ``withheld``.

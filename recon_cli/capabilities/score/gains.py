@@ -16,7 +16,7 @@ from recon_cli.capabilities.score.sums import Sums, concat
 from recon_cli.capabilities.score.tables import Sources
 from recon_cli.page.sizes import ALL
 
-#: A row is one source beside one guesser; ``pct``, ``guesser_pct`` are precisions.
+#: A row compares one source with one guesser; ``pct`` and ``guesser_pct`` are precisions.
 GAIN: Final = {
     **dict.fromkeys(("panel", "against", "source", "guesser"), pl.String),
     **dict.fromkeys(("links", "pct", "guesser_pct", "gain", "low", "high"), pl.Float64),
@@ -68,13 +68,13 @@ def _gain(
     return [None if number != number else number for number in numbers]  # noqa: PLR0124 - NaN
 
 
-#: A row is one rate of one pass, or of all.
+#: A row is one rate of one pass, or of all passes.
 PASS_RATE: Final = {
     **dict.fromkeys(("panel", "against", "source", "pass", "rate"), pl.String),
     **dict.fromkeys(("count", "of", "pct", "low", "high"), pl.Float64),
     "withheld": pl.Boolean,
 }
-#: Rate → what is counted, and of what: the attacker's records, or the links.
+#: Rate → numerator, and denominator: the attacker's records, or the links.
 RATES: Final = {
     "putative": ("putative", "records"),
     "confirmed": ("confirmed", "records"),
@@ -94,7 +94,7 @@ def make_passes(
     Args:
         collected: With links by pass.
         passes: Their names, in the order they were made.
-        sources: Those to show: with records, for guessers stand beside each.
+        sources: The sources to show: those with records, since guessers are beside each.
         rules: Coverage, kind of interval, disclosure control.
 
     Returns:

@@ -1,14 +1,14 @@
 """Confidence intervals of rates whose records come in clusters, the geounits.
 
-*Bootstrap.* The estimand is the rate among all geounits of the kind that those at hand are a sample
-of: its part over its whole, as if geounits were drawn again with all their residents. The interval
-is that of Korn and Graubard (1998): Clopper and Pearson's, exact for a binomial count, at the
-effective sample size that the variance between geounits leaves. So it lies within 0 and 100%, and
-has a width at both ends: three of three in three geounits are 29 to 100%.
+*Bootstrap.* The estimand is the rate in the population of geounits from which those at hand are a
+sample, as if geounits were drawn again with all their residents. The interval is that of Korn and
+Graubard (1998): Clopper and Pearson's, exact for a binomial count, at the effective sample size
+that follows from the variance between geounits. So it lies within 0 and 100%, and has a width at
+both ends: three of three in three geounits are 29 to 100%.
 
 *Draws.* The estimand is the mean over all ways to break ties between equal candidates, in these
 very files; a Student t interval over the draws. It makes no statement about other populations, and
-a rate that no draw changes has none.
+a rate that no draw changes has no interval.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray
 
-#: Where the slots after the first come from.
+#: Origin of the slots after the first.
 Kind = Literal["bootstrap", "draws"]
 
 #: Effective sample size of almost no information: the interval is all of 0 to 100%.

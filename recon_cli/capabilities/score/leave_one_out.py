@@ -17,7 +17,7 @@ from recon_cli.capabilities.score.rates import PEOPLE, Rules
 from recon_cli.capabilities.score.sums import Sums, resample, weighted
 from recon_cli.page.sizes import Sizes
 
-#: What is compared: column with the person, column without.
+#: Columns to compare: measure with the person's answers → without them.
 MEASURES: Final = {
     "chance": "chance_without",
     "settled": "settled_without",
@@ -39,8 +39,8 @@ def sum_left_out(
     """Sum one partition by size class and modal status, with resamples of geounits.
 
     Args:
-        rows: As from `capabilities.leave_one_out.question.leave_out`; those of which nothing
-            is known are passed over.
+        rows: As from `capabilities.leave_one_out.question.leave_out`; rows without a result are
+            skipped.
         place: The geoid column.
         partition: Its name; its resamples depend on it alone.
         resamples: Number of resamples (Poisson bootstrap).

@@ -57,7 +57,7 @@ class Rules:
 
     Attributes:
         coverage: Coverage of intervals, in percent.
-        kind: Where intervals come from.
+        kind: Kind of intervals.
     """
 
     sizes: Sizes
@@ -149,8 +149,8 @@ def people_rates(
     """Compute rates of the people or units of each class (`ROW`).
 
     Args:
-        rates: Rate → two of `recon_cli.capabilities.score.collect.PEOPLE`, one over the other.
-        among: Who of the first is counted.
+        rates: Rate → numerator and denominator, of `recon_cli.capabilities.score.collect.PEOPLE`.
+        among: Condition on the groups of the numerator.
     """
     frames = [pl.DataFrame(schema=ROW)]
     for labels in _people_classes(collected, rules):
@@ -164,7 +164,7 @@ def people_rates(
 
 
 def attacker_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
-    """Compute Table 3's records of attackers' files (`ROW`) whose person the truth has there.
+    """Compute Table 3's shares of attackers' records whose person the truth has there (`ROW`).
 
     ``matched`` is in percent of the file's records, ``held`` of the truth's people with an id.
     """

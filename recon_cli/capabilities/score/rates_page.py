@@ -119,7 +119,7 @@ def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
 def brief(title: str, rows: pl.DataFrame, words: Words) -> list[ResultTable]:
     """Arrange one table's rates as narrow sheets, one for each file that is linked or compared.
 
-    Of the rates with counts only the last, which the table is about, is shown in percent;
+    Only the last rate, which the table is about, is shown in percent, the others as counts;
     *feasible* is the range of all other reconstructions.
 
     Args:
@@ -283,8 +283,8 @@ def reading(what: str, rows: pl.DataFrame, sources: Sequence[str]) -> str:
     """Describe one panel: every source's rate in the smallest and in the largest class.
 
     Args:
-        rows: Its rates, by size.
-        sources: Those that are drawn.
+        rows: Rates, by size.
+        sources: Sources to draw.
     """
     sizes = sizes_of(rows.filter(pl.col("pct").is_not_null()))
     if not sizes:

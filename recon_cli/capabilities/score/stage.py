@@ -60,7 +60,7 @@ class Zero:
 
     Attributes:
         folder: ``solvar/``, or ``blocks/`` of the reconstruction, or None.
-        condition: Which of its rows are proofs.
+        condition: Condition that selects the rows that are proofs.
     """
 
     folder: Folder | None
@@ -78,7 +78,7 @@ def open_stage(run: Run) -> MadeStage:
     """Open the stage that makes every result table.
 
     Raises:
-        ConfigError: A source is unknown, or the classes are not.
+        ConfigError: An alternative source was not linked.
     """
     config = run.config.section(Score)
     folders = {name: open_folder(run.work, LINK, name) for name in LINK.folders[1:]}

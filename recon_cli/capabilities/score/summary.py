@@ -29,12 +29,12 @@ from recon_cli.page.sizes import ALL
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.store import open_folder
 
-#: What is printed without being asked for.
+#: Tables that are printed by default.
 _SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield the first tables, and what a finished stage has to tell."""
+    """Yield the first tables, and the summary of a finished stage."""
     yield partial(print_tables, run, read_rates(run), ())
     yield partial(print_facts, run, outcome, None)
 

@@ -18,7 +18,7 @@ class Sums:
     """Measures summed by group.
 
     Attributes:
-        values: Groups × slots × measures. Slot 0 is the value; the others are what it was in
+        values: Groups × slots × measures. Slot 0 is the value; the others are its values in
             resamples of geounits, or in draws of links.
     """
 
@@ -127,7 +127,7 @@ def stack(draws: Sequence[Sums]) -> Sums:
     """Stack draws of the same counts as slots: their mean first, then each.
 
     Args:
-        draws: With one slot each; groups may lack in some.
+        draws: Sums with one slot each; some may lack groups.
     """
     keys = pl.concat([draw.keys for draw in draws])
     keys = keys.unique().sort(keys.columns, nulls_last=True)

@@ -48,7 +48,7 @@ TABLES = (
     "guessers",
 )
 
-#: Who is counted → the table of their rates; that of alternatives.
+#: Panel → table of its rates; the same for alternatives.
 BY_PEOPLE: Final = {"all": "table12_all", "nonmodal": "table13_nonmodal", "modal": "table14_modal"}
 ALTERNATIVES_BY_PEOPLE: Final = {
     "all": "table15_all_alternatives",
@@ -68,14 +68,14 @@ AGREEMENT_TABLES: Final = ("table08_agreement", "table11_agreement_alternatives"
 
 @dataclass(frozen=True)
 class Sources:
-    """Which sources are shown where.
+    """The sources that result tables show.
 
     Attributes:
-        alternatives: Those of Tables 11 and 15–17 only; the study's are protected otherwise.
-        records: Those with records of their own: the others guess.
+        alternatives: Alternatives in Tables 11 and 15–17 only; the study's are protected otherwise.
+        records: Sources with records of their own; the other sources guess.
         modal: The modal guesser shown beside every rate, if there is one.
         ceiling: The truth as a source.
-        measured: The source whose solution variability was measured, if one's was.
+        measured: The source whose solution variability was measured, or None.
     """
 
     order: tuple[str, ...]
@@ -100,9 +100,9 @@ class Sources:
         """Place the sources.
 
         Args:
-            order: All of them, guessers too.
-            guessers: Those that guess, and whether ``modal`` or ``proportional``.
-            leave_one_out: Guessers that leave somebody out: shown beside no rate.
+            order: All sources, including guessers.
+            guessers: Sources that guess → ``modal`` or ``proportional``.
+            leave_one_out: Guessers that leave somebody out, which are shown beside no rate.
             truth: The ceiling.
         """
         usual = [name for name in guessers if name not in leave_one_out]

@@ -90,7 +90,7 @@ def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
 
 
 def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
-    """Compute Table 7 with certain records: one row per size class, and one for all.
+    """Compute Table 7 with certain records: one row per size class, and one for all classes.
 
     Args:
         units: Rows of ``solvar/``.
@@ -99,8 +99,8 @@ def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
         ``size``, ``units``, ``population``, ``unique`` and ``unique_pct`` (people alone in
         their unit on the binned linking key; null where they were not counted),
         ``zero_solvar_units`` and ``_population`` with percentages (proven zeros only),
-        ``certain`` and ``certain_pct`` (people in every solution), ``certain_elsewhere`` (those
-        of them in units that are not zero-solvar), ``unproven_units``.
+        ``certain`` and ``certain_pct`` (people in every solution), ``certain_elsewhere`` (such
+        people in units that are not zero-solvar), ``unproven_units``.
     """
     zero = (pl.col("solvar_upper_pct") == 0).fill_null(value=False)
     inhabited = units.filter(pl.col("population") > 0).with_columns(

@@ -21,7 +21,7 @@ from recon_cli.page.markup import to_text
 from recon_cli.stage import undisturbed
 from recon_cli.store.files import write_named
 
-#: Published tables are at least so wide side by side.
+#: Least width of published tables that are side by side.
 _COLUMN = 38
 #: Histogram cells without reconstructed people that are listed.
 _POSSIBLE = 40

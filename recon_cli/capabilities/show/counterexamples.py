@@ -31,7 +31,7 @@ from recon_cli.solve.feasibility import min_l1_repair
 
 @dataclass(frozen=True)
 class Claim:
-    """At least `least` people of the unit in question are inside `masks`."""
+    """The claim that at least `least` people of a unit are inside `masks`."""
 
     masks: Masks
     least: int
@@ -60,8 +60,8 @@ class ImplicationResult:
     """An answer with its evidence.
 
     Attributes:
-        counterexample: Where they do not, a change that breaks the claim and none of them.
-        method: Where they do, how that is proven: ``propagation`` or ``solver`` (two engines).
+        counterexample: If refuted, a change that violates the claim and none of the facts.
+        method: If implied, how that is proven: ``propagation`` or ``solver`` (two engines).
     """
 
     implication: Implication
@@ -94,9 +94,9 @@ def decide_implication(
     """Decide whether some facts imply a claim.
 
     Args:
-        chosen: Numbers of facts, rising.
-        effort: For the search of a small counterexample; without it nothing is decided that
-            propagation does not decide.
+        chosen: Numbers of facts, sorted.
+        effort: Effort of the search for a small counterexample; with none, propagation alone
+            decides.
 
     Raises:
         SolverError: Two engines disagree that there is no counterexample.
@@ -127,12 +127,12 @@ class _UnitGroup:
     Attributes:
         grain: Grain of the facts about them and of the claim.
         atoms: (members × features) atoms of each histogram cell that may hold people.
-        label: For each of them its class.
+        label: For each of these cells its class.
         A: Dense (facts × classes).
-        inside: Which classes the claim is about.
+        inside: Whether the claim is about each class.
         start: People in each class.
         kinds: The kinds of people that live here.
-        of_kind: For each of them its class, −1 where no fact sees it.
+        of_kind: For each of these kinds its class, −1 where no fact counts it.
     """
 
     units: IntArray
@@ -148,7 +148,7 @@ class _UnitGroup:
 
 @dataclass(frozen=True)
 class _ClassProgram:
-    """Some facts over the classes of all unit groups, one group after the other."""
+    """Some facts as rows over the classes of all unit groups, one group after the other."""
 
     low: IntArray
     high: IntArray
@@ -186,7 +186,7 @@ def _class_program(problem: ImplicationProblem, chosen: list[int]) -> _ClassProg
 
 
 def _indistinguishable_units(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
-    """Group units by the geounits with chosen facts that contain them; ours alone."""
+    """Group units by the geounits with chosen facts that contain them; the claim's stays alone."""
     home = np.arange(len(facts.units)) == facts.unit
     inside = np.vstack([home, facts.covers[list(columns)]])
     _, which = np.unique(inside, axis=1, return_inverse=True)
@@ -207,7 +207,7 @@ def _unit_group(
     weights = [facts.cells[g].weights(values, which) for g, which in here.items()]
     A = np.hstack([np.empty((len(atoms), 0), dtype=np.int64), *weights])
     inside = np.zeros(len(atoms), dtype=bool) if claim is None else claim.contains(values)
-    # Of those whom no fact sees there may be any number: they matter to the claim alone.
+    # People whom no fact counts may be any number: they matter to the claim alone.
     is_empty = ((high[applies.astype(bool)] < A) & (A > 0)).any(axis=1)
     keep = np.flatnonzero(((A > 0).any(axis=1) & ~is_empty) | inside)
     keys = np.column_stack([A[keep], inside[keep]])
@@ -286,7 +286,7 @@ class _RecordWriter:
 
     def _add(self, group: _UnitGroup, label: int, waiting: list[int]) -> None:
         members = group.atoms[group.label == label]
-        # The claim breaks only if somebody is removed, so there is somebody to be like.
+        # The claim is violated only if somebody is removed, so there is a removed record.
         kinds = waiting or self._removed
         candidates = [
             (unit not in group.units, *self._nearest(group.grain, members, wanted))

@@ -128,8 +128,8 @@ def reason_of(
         kind: People of whom some are certain.
         explanation: Explanation of the kind.
         unit: Geoid of their unit.
-        widest: The last scope that was looked at.
-        names: Geoid → what people call the geounit, where that is known.
+        widest: The widest scope that was searched.
+        names: Geoid → name of the geounit, where known.
     """
     cells = [
         cell for _, cell in sorted(enumerate(explanation.cells), key=_reading_order(unit, release))

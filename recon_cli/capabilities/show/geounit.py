@@ -56,7 +56,7 @@ class Why:
         numbers: Row numbers; None for the first few.
         everyone: All rows with certain people.
         first: Number of rows to explain by default.
-        counts: Whether the sums are looked for that recovered counts are: seconds a count.
+        counts: Whether to find the sums of counts that give recovered counts: seconds for each.
     """
 
     numbers: tuple[int, ...] | None = None
@@ -117,7 +117,7 @@ def geoid_called(place: str, names: Mapping[str, str]) -> str:
     """
     sought = place.casefold()
     called = [geoid for geoid, name in names.items() if name.casefold() == sought]
-    # A place within another one is called by both names, and by its own where that tells it.
+    # A place within another has a name of both; its own part is enough where unambiguous.
     called = called or [
         geoid for geoid, name in names.items() if name.casefold().rpartition(PART_OF)[2] == sought
     ]
@@ -201,8 +201,8 @@ class Located:
 
     Attributes:
         partition: The geounit's partition.
-        span: Its whole region, or itself where it is larger.
-        names: Geoid → what people call the place, where that is known.
+        span: The geounit's whole region, or the geounit if it is larger.
+        names: Geoid → name of the place, where known.
     """
 
     run: Run
@@ -225,7 +225,7 @@ class Located:
 
     @cached_property
     def sheet_words(self) -> SheetWords | None:
-        """Return what the sheets call their cells; None where no labels were read."""
+        """Return the sheets' labels of cells; None if no labels were read."""
         return sheet_words_of(self.run.config, self.release)
 
     @cached_property
@@ -285,7 +285,7 @@ class Reconstructed(Located):
     """One geounit with its records.
 
     Attributes:
-        microdata: The records, made from the counts that are there now.
+        microdata: The records, made from the present counts.
     """
 
     microdata: Folder

@@ -26,9 +26,9 @@ from recon_cli.store.published import read_percentages
 
 #: Status of `recon audit` for a suppressed count proven to be below the threshold.
 PRIMARY = "primary"
-#: Counts whose proof is shown.
+#: Most counts whose proof is shown.
 _SHOWN = 6
-#: Tables that are named one by one.
+#: Most tables that are named one by one.
 _LISTED = 8
 
 
@@ -116,7 +116,7 @@ def details_of_units(
 
 
 def _proven_unique(places: pl.DataFrame, parts: Iterable[Reconstructed], words: Words) -> str:
-    """Count the units with one solution, and among them those without a proof for others."""
+    """Count the units with one solution, and those of them whose proof others cannot check."""
     unchecked = pl.concat(each.confirmed("blocks") for each in parts)["geoid"].implode()
     geoids = places.filter(pl.col("status") == "unique").to_series()
     confirmed = int(geoids.is_in(unchecked).sum())
@@ -208,7 +208,7 @@ def percent_between(low: float | None, high: float | None) -> str | None:
 
 
 def how_bounded(located: Reconstructed) -> str:
-    """Name the source of the intervals of its histogram cells."""
+    """Name the source of the intervals of a geounit's histogram cells."""
     measured = located.measured
     is_propagated = measured is not None and measured.manifest.config["intervals"] == "propagation"
     return _say(
@@ -230,14 +230,14 @@ def caution(certain: int, people: int, finer: Sequence[str], words: Words) -> st
     """State which values are not facts about anybody.
 
     Args:
-        finer: Columns of which single values are shown that no table tells apart.
+        finer: Columns whose single values are shown though no table tells them apart.
     """
     named = [say(each) for each in finer]
     return _say("caution", certain=certain, people=people, finer=named, words=words)
 
 
 def notes_of(located: Reconstructed) -> tuple[str, ...]:
-    """List the conditions of its proofs, and what was not measured."""
+    """List the conditions of the proofs about a geounit, and what was not measured."""
     laws, words = laws_of(located), words_of_run(located.run)
     unlisted = unlisted_notes(units_of(located)[located.release.geoid_column], words)
     assumes_zeros = located.release.has_assumptions
@@ -250,7 +250,7 @@ def notes_of(located: Reconstructed) -> tuple[str, ...]:
 
 
 def laws_of(located: Located) -> tuple[str, ...]:
-    """Describe the laws of its counts."""
+    """Describe the laws of a geounit's counts."""
     with undisturbed():
         from recon_cli.store import protection
 
@@ -275,9 +275,9 @@ def say(name: str) -> str:
 
 
 def sliver_details(located: Located) -> list[Detail]:
-    """List small groups that overlapping areas reveal, with units of the geounit in them.
+    """List small groups, with units of the geounit, that overlapping areas reveal.
 
-    Empty if there are none, or they were not examined.
+    The list is empty if there are none, or if they were not examined.
     """
     if located.slivers is None:
         return []
@@ -299,8 +299,8 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     Empty without an audit. Regions with more histogram cells than can be listed get no sums.
 
     Args:
-        explained: Find the sums of published counts that the first recovered
-            counts are, which takes solvers.
+        explained: Find, by solvers, the sums of published counts that give the first recovered
+            counts.
     """
     audit = located.audit
     if audit is None:

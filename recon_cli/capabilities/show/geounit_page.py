@@ -28,9 +28,9 @@ class GeounitTables:
     """The tables of one geounit.
 
     Attributes:
-        shown: Those with a cell above zero.
-        empty: Names of those that are all zero.
-        absent: Names of those that the schema has for the level, not published here.
+        shown: Tables with a cell above zero.
+        empty: Names of tables that are all zero.
+        absent: Names of tables that the schema has for the level, not published here.
     """
 
     shown: tuple[TableView, ...]
@@ -48,8 +48,8 @@ def published_tables(
 
     Args:
         pattern: Published cells of the geounit.
-        counts: Its counts above zero, by table and cell number, with None; of statements the
-            least and the greatest true count.
+        counts: Table and cell number → count above zero and None, or for a statement its least
+            and greatest true count.
         used: Names of the tables that records were made from.
     """
     shown: list[TableView] = []
@@ -106,9 +106,9 @@ class UnitKinds:
     """The reconstructed people of a unit, by histogram cell.
 
     Attributes:
-        kinds: Where people were reconstructed, in the order of the schema.
-        labels: For each of them its histogram columns as in the data.
-        possible: Where none was, and another solution may have some; the first `POSSIBLE`.
+        kinds: Kinds of reconstructed people, in the order of the schema.
+        labels: For each of `kinds` its histogram columns as in the data.
+        possible: Kinds that only other solutions may have; the first `POSSIBLE`.
         more_possible: Number of further possible cells.
         finer: Names of the columns of `RecordKind.finer`.
     """
@@ -295,7 +295,7 @@ def claim_sentence(
     """Describe a claim in one line, and name the columns that it leaves open.
 
     Args:
-        columns: The columns that claims speak of.
+        columns: The columns of claims.
     """
     told = masks_of(release, {name: claim[name] for name in columns})
     values = _say(release, told) or f"any {words.person}"

@@ -1,7 +1,7 @@
 """Minimal sets of published cells that imply a claim, found by implicit hitting sets.
 
-Every counterexample violates some facts, and a set of facts that implies the claim must contain one
-of them. So the search takes the cheapest facts that hit all known counterexamples: either they
+Every counterexample violates some facts, at least one of which is in any set of facts that implies
+the claim. So the search takes the cheapest facts that hit all known counterexamples: either these
 imply the claim, or a new counterexample is found (as for minimum unsatisfiable subsets: Ignatiev et
 al. 2015). The resulting set is provably minimal: for each of its facts there is a counterexample
 that violates no other. If some values of the people are known, published cells that exclude other
@@ -43,10 +43,10 @@ from recon_cli.solve.cp_sat import Effort
 
 #: Cost of a fact by its geounit: the unit's own cells are tried before all others.
 _COST_OWN, _COST_ENCLOSING, _COST_OTHER = 1, 30, 300
-#: Facts that a growing set takes in for each counterexample that it does not hit yet.
+#: Facts that are added to a growing set for each counterexample that it does not hit yet.
 _GROWTH = 2
-#: Other people that values are exchanged with, to begin with, those most alike; and how many
-#: values at once.
+#: Number of other people, the most similar ones, with whom values are exchanged at first, and most
+#: values that are exchanged at once.
 _PARTNERS, _EXCHANGED = 40, 2
 
 
@@ -103,8 +103,8 @@ def find_explanation(
         facts_of: The facts of each scope; wider ones are only asked for when needed.
         people: Records of all units of the region that have all the published counts.
         claim: Claim that all solutions satisfy.
-        widest: The last scope to look at; where a wider one is needed no cells are found, and
-            the scope of the answer is the next.
+        widest: The widest scope to search; if it is not enough, no cells are found, and the scope
+            of the answer is the next wider one.
 
     Raises:
         StageError: A counterexample breaks no published cell at all: the claim does not hold.
@@ -131,7 +131,7 @@ class _HittingSetSearch:
     """The search in one scope.
 
     Attributes:
-        to_hit: For each known counterexample the facts that it breaks, without supersets.
+        to_hit: Sets of facts that known counterexamples violate, without supersets of others.
         costs: Cost of each fact, computed on demand.
         occurrences: Number of counterexamples that violate each fact.
     """
@@ -146,7 +146,7 @@ class _HittingSetSearch:
         """Find a set that implies the claim; None if a counterexample violates no fact here."""
         facts = self.problem.facts
         self._learn(list(simple_counterexamples(self.problem)))
-        # Of one unit all facts are weighed; of many, those of a set that is known to be enough.
+        # In one unit all facts are tried; in several, those of a set that is known to be enough.
         explanation = self._cheapest() if facts.scope is Scope.UNIT else None
         if explanation is None:
             explanation = self._grow()
@@ -246,7 +246,7 @@ class _HittingSetSearch:
 
 
 def cheapest_alone(facts: Facts, claim: Claim) -> PublishedCell | None:
-    """Find the cheapest of the unit's cells that implies a claim alone: inside it, and as large.
+    """Find the unit's cheapest cell that implies a claim alone: inside it, with as large a count.
 
     If there is one, no other set is cheaper, since two facts cost more than any one.
 
@@ -351,8 +351,8 @@ class Exclusion:
     """Cells that exclude everybody inside some masks.
 
     Attributes:
-        cells: Published cell that excludes each, listed once.
-        needs_people: Whether a cell is full only with the people that others force into it.
+        cells: The published cells that exclude them, each once.
+        needs_people: Whether some cell is not empty, but full with the claim's people.
     """
 
     cells: tuple[PublishedCell, ...]
@@ -365,10 +365,10 @@ def find_exclusion(facts: Facts, others: Sequence[Masks], claim: Claim) -> Exclu
     Args:
         facts: Facts of the unit alone.
         others: Masks that nobody may be inside of.
-        claim: This many people are elsewhere.
+        claim: A claim about people who are inside none of ``others``.
 
     Returns:
-        None where a cell alone does not exclude one of ``others``.
+        None if no single cell excludes one of ``others``.
     """
     found: dict[int, bool] = {}
     people = _around(facts, claim.masks)

@@ -16,9 +16,9 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 
-#: Elements of which every choice is tried.
+#: Most elements whose every choice is tried.
 _FEW = 12
-#: Rows that are compared with all others at a time.
+#: Number of rows that are compared with all others at a time.
 _SLAB = 64
 
 
@@ -51,7 +51,7 @@ def minimum_set_cover(
 def _decide(holds: BoolArray, price: IntArray) -> tuple[BoolArray, IntArray, IntArray]:
     """Return the elements in some cheapest cover, and the open sets and elements."""
     taken = np.zeros(len(price), dtype=bool)
-    # A cheaper element stands for one that is in no other sets; of equals the first one stays.
+    # An element is dropped if a cheaper, or earlier and equally cheap, element is in all its sets.
     columns = np.lexsort((np.arange(len(price)), -holds.sum(axis=0), price))
     rows = np.argsort(holds.sum(axis=1), kind="stable")
     while True:

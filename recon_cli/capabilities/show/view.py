@@ -64,7 +64,7 @@ class TableView:
     """A published table of the geounit.
 
     Attributes:
-        name: Such as ``P12B``.
+        name: Short name, such as ``P12B``.
         about: Common conditions of all its cells; may be empty.
         lines: Its cells above zero.
         zeros: Published cells that are zero.
@@ -81,7 +81,7 @@ class TableView:
 
     @property
     def rest(self) -> str:
-        """Describe its other cells; may be empty."""
+        """Describe the table's other cells; may be empty."""
         parts = [f"{self.zeros:,} zero"] if self.zeros else []
         parts += [f"{self.withheld:,} not published"] if self.withheld else []
         parts += [] if self.is_used else ["not used by the reconstruction"]
@@ -93,11 +93,11 @@ class RecordKind:
     """Reconstructed people with the same histogram cell, or a cell that could hold some.
 
     Attributes:
-        number: Its number in the list, from 1; 0 where none was reconstructed.
+        number: Number in the list, from 1; 0 if no such person was reconstructed.
         values: The histogram columns in words, under their headings.
         people: Number of reconstructed people.
-        lower: A lower bound over all solutions: this many of them are certain.
-        upper: An upper bound over all solutions; None where nothing bounds it.
+        lower: Lower bound over all solutions: so many of these people are certain.
+        upper: Upper bound over all solutions; None if unbounded.
         is_exact: Whether solutions reach both.
         finer: For each finer column the values of this reconstruction, in words.
     """
@@ -151,8 +151,8 @@ class Reason:
         lines: The published cells that force them; empty where none were found.
         is_minimal: Whether no cell can be omitted.
         method: How it is proven: ``propagation`` or ``solver``.
-        wanting: Name of the region whose other geounits' cells are needed, where none were found
-            for that reason.
+        wanting: Name of the region, if there are no lines because cells of its other geounits are
+            needed.
     """
 
     kind: RecordKind
@@ -209,15 +209,15 @@ class ProtectedCount:
 
     Attributes:
         table: Its table's short name.
-        cell: Its number there.
+        cell: Number of the cell in the table.
         words: The people that it counts.
-        low: The least that its statement admits; 0 where it is left out.
-        high: The most; None where nothing bounds it.
+        low: Least count that its statement admits; 0 if it is left out.
+        high: Greatest count that its statement admits; None if unbounded.
         status: One of `recon_cli.capabilities.audit.statuses.STATUSES`.
-        least: The least that is possible.
-        greatest: The most; None where nothing bounds it.
+        least: Least possible count.
+        greatest: Greatest possible count; None if unbounded.
         is_small: Whether it is below the threshold of its law.
-        reason: The published counts that it is the sum of; empty where nobody looked.
+        reason: The sum of published counts that gives it; empty if none was sought.
     """
 
     table: str
@@ -271,7 +271,7 @@ class GeounitView:
         finer_columns: Headings of `RecordKind.finer`.
         kinds: The reconstructed people.
         possible: Histogram cells without reconstructed people that another solution may fill.
-        more_possible: Number of further ones.
+        more_possible: Number of further possible cells.
         bounds: Origin of the intervals.
         protected: Its counts that are not published exactly, recovered ones first.
         claims: Maximal verified claims in words, those about the fewest people first.

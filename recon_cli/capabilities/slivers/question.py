@@ -28,8 +28,8 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.solve.network_flow import Closures
 
-#: A row a sliver: ``geoid``, its first unit; ``units``, all its units; ``areas``, the sum of areas
-#: that it is; ``people``, exactly this many live in it.
+#: A row per sliver: ``geoid``, its first unit; ``units``, all its units; ``areas``, the sum of
+#: areas that reveals it; ``people``, the exact number in it.
 SLIVERS: Final = pl.Schema(
     [
         ("geoid", pl.String),
@@ -57,7 +57,7 @@ class Sliver:
 
     Attributes:
         units: Geoids, sorted.
-        areas: Area → how often it is added; negative: taken off.
+        areas: Area → how often it is added; negative if it is subtracted.
     """
 
     units: tuple[str, ...]
@@ -71,8 +71,8 @@ class _Chain:
 
     Attributes:
         part: For each unit its part; −1 where no area with a total holds it.
-        areas: For each part the areas that it is the sum of, with signs.
-        people: In each part.
+        areas: For each part the areas whose signed sum it is, with the signs.
+        people: People in each part.
     """
 
     part: IntArray
@@ -180,7 +180,7 @@ def _between(
         regions: Number of the region of each unit.
         one: Chain whose parts are added.
         other: Chain whose parts are subtracted.
-        least: For each unit: only slivers with fewer people are asked for; falls to these.
+        least: For each unit the limit of a sliver's people, which is lowered to those found.
     """
     pairs = np.unique(np.stack([one.part, other.part]), axis=1)
     outside_one, outside_other = len(one.people), len(other.people)
@@ -203,7 +203,7 @@ def _between(
         if not 0 < people < least[unit]:
             continue
         added = closures.sinks(here)
-        # All parts that those lie over are taken off, empty ones, too.
+        # All parts that these overlap are subtracted, including empty ones.
         cut = np.unique(source[~np.isin(sink, added)])
         taken = np.setdiff1d(np.arange(outside_other), [*cut, without])
         inside = np.isin(one.part, added) & ~np.isin(other.part, taken)
@@ -242,7 +242,7 @@ def sliver_counts(published: Publication, slivers: Sequence[Sliver]) -> pl.DataF
     Only for cells that are published for all its areas.
 
     Args:
-        slivers: Each with another first unit.
+        slivers: Slivers with distinct first units.
     """
     terms = pl.DataFrame(
         [(s.units[0], area, sign) for s in slivers for area, sign in s.areas],
@@ -344,7 +344,7 @@ class SliverQuestion(Question):
             for each in slivers
         ]
         frame = pl.DataFrame(rows, schema=SLIVERS, orient="row").sort("geoid", "people", "areas")
-        # Of slivers with the same first unit that with fewest people is kept.
+        # Keep the sliver with the fewest people among those with the same first unit.
         frame = frame.unique("geoid", keep="first", maintain_order=True)
         kept = {each.units[0]: each for each in reversed(slivers)}
         used = {table.name for table in self.tables}

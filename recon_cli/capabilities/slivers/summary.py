@@ -19,7 +19,7 @@ _SLIVERS_SHOWN = 12
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest, people = outcome.manifest, plural(run.release.record)
     units = plural(run.release.geography.unit.name)
     totals, below = manifest.totals, manifest.notes["below"]

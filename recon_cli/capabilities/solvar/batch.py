@@ -59,10 +59,10 @@ class SolutionSpace:
     Attributes:
         rows: The system's rows, relaxed or not.
         incumbent: A solution: people in each candidate.
-        is_split: Whether no row couples two units, so that units can be measured together.
+        is_split: Whether no row couples two units, so that one program measures all units.
         has_total: For each unit whether all solutions have the same number of people in it.
         people: For each unit its people, in `incumbent` or as published.
-        missing: For each unit whether `incumbent` holds only its lower bounds: it was quarantined.
+        missing: For each unit whether it was quarantined, so that `incumbent` has its lower bounds.
         lying_in: For each level the geounit of each unit, negative for none.
     """
 
@@ -83,10 +83,10 @@ class CellIntervals:
     """Counts of each histogram cell of a batch over all solutions.
 
     Attributes:
-        lower: Its least count, or a valid lower bound.
-        upper: Its greatest count, or a valid upper bound; `OPEN` where nothing bounds it.
-        is_exact: Whether solutions reach both.
-        lowest: Its least count in a solution that was found.
+        lower: The least count, or a valid lower bound.
+        upper: The greatest count, or a valid upper bound; `OPEN` where nothing bounds the count.
+        is_exact: Whether solutions attain both.
+        lowest: The least count in the known solutions.
     """
 
     lower: IntArray
@@ -102,8 +102,8 @@ class BatchVariability:
     Attributes:
         diameter: Distances between any two solutions, by unit, or None.
         region: The same as `solvar` for whole regions (all units at once), or None.
-        is_searched: For each unit whether its search was not stopped before its end.
-        used_solver: For each unit whether propagation alone did not decide.
+        is_searched: For each unit whether its search was completed.
+        used_solver: For each unit whether a solver was needed beside propagation.
     """
 
     intervals: CellIntervals
@@ -129,10 +129,10 @@ def measure_batch(
     Eq. (solvar) of docs/method.md; a diameter is at most twice a solvar by Eq. (twice).
 
     Args:
-        regions: For each unit its region, rising.
-        quarantine: Keeps solvers from units that kill them; those get what propagation proves.
-        search: Goes on where an attempt before ended; where it is over, what is left gets what
-            propagation proves.
+        regions: For each unit its region, sorted.
+        quarantine: Keeps solvers from units that kill them; for these, propagation's bounds stay.
+        search: Resumes an earlier attempt; if the search is over, the unfinished units keep the
+            bounds of propagation.
     """
     bounds = propagate_people(space.rows, space.incumbent)
     sums = histogram.sums
@@ -164,9 +164,10 @@ def measure_batch(
 
 
 def unreached(found: BatchVariability) -> BatchVariability:
-    """Keep bounds alone, where rows admit people who print other medians or quantiles.
+    """Keep only the bounds, where rows admit people who print other medians or quantiles.
 
-    What is proven of all who meet the rows holds; what some of them reach may be out of reach.
+    Bounds that hold for all solutions of the rows are valid, but distances and counts attained by
+    solutions of the rows may not be attainable.
     """
     nothing = [
         None if each is None else Distances(np.zeros_like(each.reached), each.bound)
@@ -187,10 +188,10 @@ class _Measurement:
     """The variability so far: of each histogram cell, each unit, and the region as a whole.
 
     `fixed` are the people whom propagation put into each histogram cell; `together` has the
-    distances of all units of a component at once, booked under its first unit. `is_left` are the
-    columns that nothing was looked for of yet. Of a component that is being measured, `so_far` has
-    the units' distances, the bound `OPEN` where nothing is known, and `is_closed` tells of which of
-    them all intervals are exact.
+    distances of all units of a component at once, booked under its first unit. `is_left` marks the
+    columns that are not searched yet. For the component that is being measured, `so_far` has the
+    distances of its units, with bound `OPEN` where unknown, and `is_closed` marks the units all of
+    whose intervals are exact.
     """
 
     def __init__(
@@ -262,7 +263,7 @@ class _Measurement:
             search.advance({**self.state, **begun}, is_done, self.distances)
 
         def on_distances(reached: IntArray, bound: IntArray) -> None:
-            # That a unit is immovable is still to be confirmed.
+            # It is still to be confirmed that a unit is immovable.
             units = part.units[bound > 0]
             self.so_far.reached[units] = reached[bound > 0]
             self.so_far.bound[units] = bound[bound > 0]
@@ -275,8 +276,8 @@ class _Measurement:
             tell()
 
         self.used_solver[part.unit] = True
-        # The farthest solutions reach most ends of the intervals already. Of a unit that cannot
-        # lack anyone the cells cannot fall; they may rise.
+        # The farthest solutions reach most ends of the intervals already. The cells of a
+        # unit that cannot lack anyone cannot decrease; they may increase.
         measure = self.space.measure
         found = self._largest(part, measure, on_distances)
         largest, is_fixed = _confirmed(part, found, measure)

@@ -39,9 +39,9 @@ def feasibility_cut(
     are weights whose sum of rows bounds from above; this holds for any weights, rounded ones too.
 
     Args:
-        variables: Some of its variables, rising; the inequality is over them.
-        values: For each variable of the program; those of ``variables`` are in doubt, the
-            others' a place to begin.
+        variables: Variables in doubt, sorted; the inequality is over them.
+        values: A value for each variable of the program: of ``variables`` the proposed one, of
+            the others a start.
         limit: Deterministic seconds.
     """
     others = np.setdiff1d(np.arange(len(values)), variables)
@@ -82,8 +82,8 @@ def _added_up(
 ) -> LinearConstraints:
     """Return ``coefficients @ x[variables] ≤ most``, the weighted sum of all rows: Eq. (cut).
 
-    A row with a positive weight contributes its upper bound, one with a negative weight its lower
-    bound; other variables contribute the bound that makes the inequality valid for all.
+    A row with a positive weight contributes its upper bound, a row with a negative weight its lower
+    bound; variables in ``others`` contribute the bound that makes the inequality valid for all.
     """
     rows = program.constraints
     coefficients: IntArray = rows.A.T @ weights

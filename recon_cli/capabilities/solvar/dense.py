@@ -81,10 +81,10 @@ class DenseRegion:
         return cls(PricedRows.of(plan, domain, None), bounds, Candidates(unit, atoms), cell)
 
     def require_solution(self, people: IntArray, missing: BoolArray) -> None:
-        """Refuse people in the candidates that violate the rows of complete units.
+        """Refuse people in the candidates who violate the rows of complete units.
 
         Raises:
-            StageError: They do not.
+            StageError: They violate some.
         """
         unit = self.candidates.unit
         placed = np.flatnonzero(people)
@@ -113,7 +113,7 @@ class DenseRegion:
         Args:
             people: People of each unit.
             missing: For each unit whether people are missing in ``incumbent``.
-            effort: For a unit whose relaxation is not whole.
+            effort: Effort for a unit whose relaxation is fractional.
         """
         measurement = _Measurement(self, histogram, incumbent, missing, effort)
         return measurement.result(people, quarantine, search)
@@ -175,7 +175,7 @@ class _Measurement:
             search.advance(self._state, ~self.is_left, Distances(self.solvar.reached, bound))
         bound = np.minimum(self.solvar.bound, 2 * (people - self._by_unit(self.lower)))
         self.solvar = Distances(self.solvar.reached, bound)
-        # What units reach together some solution reaches where no row holds two of them.
+        # Where no row couples units, one solution attains the distances of all of them.
         reached = self.solvar.reached
         together = reached.max(initial=0) if self.region.rows.is_coupled else reached.sum()
         return BatchVariability(
@@ -227,8 +227,8 @@ class _Measurement:
     def _prove(self, unit: int, kept: IntArray) -> None:
         """Prove the records in every solution of a unit alone, whatever coarser tables distinguish.
 
-        Columns that its own rows do not distinguish are merged: so tables of coarser places weaken
-        no proof by those of the unit, and only tighten bounds.
+        Columns that the unit's own rows do not distinguish are merged, so that tables of coarser
+        places weaken no proof by the unit's tables, and only tighten bounds.
 
         Args:
             kept: Histogram cells of the working grain with people at the vertex.
@@ -252,11 +252,11 @@ class _Measurement:
             for each in (bounds.lower, bounds.upper, self.incumbent)
         )
         alone = propagate(LinearConstraints(A, rows.least[used], rows.most[used]), known)
-        # Where only coarser counts bound people, the unit's rows alone say nothing of how many.
+        # Where only coarser counts bound people, the unit's rows alone do not bound their number.
         if not alone.is_open.any():
             lower, upper = np.maximum(lower, alone.lower), np.minimum(upper, alone.upper)
         self.lower[cells] = np.maximum(self.lower[cells], np.asarray(H @ lower))
-        # A row without upper end is no constraint there: it gets what the cells at most come to.
+        # A row without upper bound gets the greatest sum of its cells.
         most = np.where(rows.most[used] < OPEN, rows.most[used], A @ upper)
         program = IntegerProgram(LinearConstraints(A, rows.least[used], most), lower, upper)
         ledger = Ledger(program, H, [known])

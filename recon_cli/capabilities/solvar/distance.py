@@ -26,10 +26,10 @@ from recon_cli.solve.objectives import LinearFunctionals, Maximization
 def relax_others(program: IntegerProgram, variables: IntArray) -> Subprogram:
     """Restrict a program to some variables, with the others free within their bounds.
 
-    A relaxation, Eq. (alone) of docs/method.md: it loses no solution.
+    The result is a relaxation, Eq. (alone) of docs/method.md: it loses no solution.
 
     Args:
-        variables: Its variables to keep, rising.
+        variables: The variables to keep, sorted.
     """
     A = program.constraints.A
     kept = sparse.csr_array(A[:, variables])
@@ -103,7 +103,7 @@ class ComponentHistogram:
         return self.cells.select(np.flatnonzero(chosen))
 
     def relax_others(self, unit: int) -> ComponentHistogram:
-        """Relax all units but one: a bound here holds for the whole."""
+        """Relax all units but one: a bound of the result holds for the component."""
         variables = self.variables_of(unit)
         return self.over(variables, relax_others(self.program, variables).program)
 
@@ -111,7 +111,7 @@ class ComponentHistogram:
         """Restrict the component to whole units.
 
         Args:
-            variables: All of theirs, rising.
+            variables: All variables of these units, sorted.
             program: A program over these variables.
         """
         chosen = np.isin(self.unit, self.unit_of_variable[variables])
@@ -144,9 +144,9 @@ class DistanceMeasure:
 
     Attributes:
         problem: The problem whose optimum is the largest distance, for some histogram cells.
-        distance: For each of these cells its part of the distance that the values of a solved
-            problem show; they begin with the solutions it lies between, one after the other.
-        solutions: Number of solutions in these values besides the reconstruction.
+        distance: Function from the values of a solved problem, which begin with its solutions one
+            after the other, to the contribution of each of these cells to the distance.
+        solutions: Number of solutions in these values; the reconstruction is not among them.
     """
 
     problem: Callable[[ComponentHistogram, LinearFunctionals], Maximization]
@@ -178,18 +178,18 @@ def _distance_apart(
     return apart
 
 
-#: From the reconstruction to another solution, as in Eq. (solvar).
+#: Distance from the reconstruction to another solution, as in Eq. (solvar).
 FROM_INCUMBENT = DistanceMeasure(
     lambda part, cells: distance_from(part.program, cells, cells.coefficients @ part.incumbent),
     _incumbent_distance,
     1,
 )
-#: From the reconstruction to a solution that lacks much of it, where the number of people is not
-#: known: the numerator of Eq. (loss), of protected counts.
+#: Twice the people of the reconstruction whom a solution lacks, for protected counts, where the
+#: number of people is not known: the numerator of Eq. (loss).
 LOST = DistanceMeasure(
     lambda part, cells: loss_from(part.program, cells, cells.coefficients @ part.incumbent),
     _incumbent_loss,
     1,
 )
-#: Between any two solutions (diameter).
+#: Distance between any two solutions (diameter).
 DIAMETER = DistanceMeasure(lambda part, cells: diameter(part.program, cells), _distance_apart, 2)

@@ -149,8 +149,8 @@ def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> Batc
     """Tighten a region's variability by what its units prove alone, if anything is open.
 
     Args:
-        alone: Measures its units by their own tables, for the same columns and records; None where
-            that says no more.
+        alone: Measures the region's units by their own tables, for the same columns and records;
+            returns None where that proves no more.
     """
     found = frames.variability
     if found.intervals.is_exact.all() and (found.solvar.reached == found.solvar.bound).all():
@@ -170,7 +170,8 @@ def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> Batc
     )
     mine = _totals(frames)
     of_units = _joined(mine.select(mine.columns[0]), _totals(units))
-    # A bound of whom a solution lacks is one of the unit if all its people were looked at.
+    # A bound of the people that a solution lacks is valid for a unit if all its people were
+    # searched.
     is_whole = (of_units["people"] == mine["people"]).fill_null(value=False).to_numpy()
     theirs = of_units["bound"].fill_null(0).to_numpy()
     certain = np.bincount(frames.histogram.unit, lower, len(frames.people)).astype(np.int64)
@@ -209,7 +210,7 @@ def _by_region(frames: BatchFrames, bound: IntArray) -> IntArray:
 
 
 def _cells(frames: BatchFrames) -> pl.DataFrame:
-    """Return geoid and histogram columns of each histogram cell, ``lower``, ``upper``."""
+    """Return the geoid, histogram columns, ``lower`` and ``upper`` of each histogram cell."""
     intervals = frames.variability.intervals
     named = frames.histogram.frame(frames.plan, frames.counts, frames.system)
     return named.with_columns(lower=pl.Series(intervals.lower), upper=pl.Series(intervals.upper))

@@ -34,7 +34,7 @@ def histogram_columns(
 ) -> tuple[str, ...]:
     """Return the histogram columns whose feature a published cell or statistic distinguishes.
 
-    The publication has no information about the others: they do not vary, they are unknown.
+    The publication has no information about other columns: they do not vary, they are unknown.
     """
     seen = release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(tables)
@@ -85,7 +85,7 @@ class HistogramCells:
         return placed(self.of_cell, len(self.unit))
 
     def within(self, component: Component) -> tuple[IntArray, sparse.csr_array]:
-        """Return the histogram cells of a component, and their sums over its cells."""
+        """Return the histogram cells of a component, and them as sums of its columns."""
         numbers, place = np.unique(self.of_cell[component.columns], return_inverse=True)
         return numbers, placed(place.ravel(), len(numbers))
 
@@ -102,7 +102,7 @@ class HistogramCells:
 
 
 def unbounded_histogram(plan: Plan, system: System, columns: tuple[str, ...]) -> HistogramCells:
-    """Return unbounded histogram cells: in open units, with records that no row mentions."""
+    """Return the histogram cells of open units whose records no row mentions."""
     found = Candidates(np.empty(0, np.int64), np.empty((0, len(plan.grain.sizes)), np.int16))
     if not system.is_bounded.all() and system.is_listed.all():
         found = find_unmentioned(plan.grain, len(system.units), system.strata, plan.impossible)
@@ -122,8 +122,8 @@ def with_open_ends(
     Cells of an open unit that no row mentions get a row, too, starting at 0.
 
     Args:
-        intervals: The geoid column, ``columns``, ``lower``, ``upper`` (`OPEN` where nothing
-            bounds), perhaps ``exact``.
+        intervals: The geoid column, ``columns``, ``lower``, ``upper`` (`OPEN` if unbounded),
+            and optionally ``exact``.
     """
     beyond = unbounded_histogram(plan, system, columns).frame(plan, counts, system)
     key = beyond.columns
@@ -178,7 +178,7 @@ def propagated_intervals(
     """Compute valid intervals of the histogram cells of whole regions, without a solver.
 
     Args:
-        columns: Default the histogram columns that the tables see.
+        columns: By default the histogram columns that the tables distinguish.
 
     Returns:
         One row per histogram cell that may hold people: the unit's geoid, the columns, ``lower``
@@ -186,8 +186,8 @@ def propagated_intervals(
     """
     columns = columns or histogram_columns(release, tables, published.coverage)
     if release.statistics:
-        # Bounds by counts alone hold beside these, too. Not without need: closed margins are kept
-        # of the release that a run has, not of one like it.
+        # Bounds by counts alone stay valid beside statistics. A release without statistics is kept
+        # as it is: closed margins are cached for the run's own release, not for a copy.
         release = replace(release, statistics=())
     make = make_plan if published.is_exact else make_interval_plan
     plan = make(release, tables, published.coverage, histogram_masks(release, columns))

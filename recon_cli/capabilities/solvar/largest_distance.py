@@ -3,7 +3,7 @@
 In the exact system a problem about one unit is a problem about its whole region. Most units are
 easier: for the largest distance that a unit allows alone, with all others free (`relax_others`),
 there is a solution of the rest, too. So the bound comes from the unit alone, and the region only
-has to provide a solution that attains it, which is much easier than proving that none is farther:
+has to provide a solution that attains the bound, which is easier than proving that none is farther:
 the feasibility pump compensates for the change nearby (`pump`). If the others cannot compensate, an
 inequality proves it (`feasibility_cut`), and the unit is solved again with that. If neither is
 found, the unit is solved with the other units of its district, and then of the region: with all
@@ -32,9 +32,9 @@ from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: Mostly one or two are enough; after that the whole region is solved.
+#: Most cuts for a unit (one or two mostly suffice), after which the whole region is solved.
 _MOST_CUTS = 10
-#: Variables up to which an engine says something within the seconds of a unit.
+#: Most variables of a program that an engine can usefully search within the seconds of a unit.
 _LARGEST = 20_000
 
 
@@ -43,10 +43,10 @@ class LargestDistances:
     """Sums of distances over the histogram cells of units.
 
     Attributes:
-        reached: For each of them a distance that a solution has.
-        bound: A distance that no solution exceeds.
+        reached: For each unit a distance that a solution attains.
+        bound: For each unit a distance that no solution exceeds.
         solutions: Solutions of the component that were found on the way.
-        together: The same two for all units at once, where rows couple them.
+        together: `reached` and `bound` of all units at once, where rows couple them.
     """
 
     units: IntArray
@@ -76,7 +76,7 @@ def maximize_jointly(
     """Solve all units at once, if no row couples two of them.
 
     Raises:
-        SolverError: The solver returned what is no solution.
+        SolverError: The solver returned values that are no solution.
     """
     progress = _Progress(part, measure)
     farthest = _farthest_vertex(part, measure, account)
@@ -101,13 +101,13 @@ def maximize_each_unit(
     blocks: Sequence[Sequence[IntArray]],
     on_distances: OnDistances = ignore_distances,
 ) -> LargestDistances:
-    """Maximise each unit over all solutions of the region; from the incumbent also all at once.
+    """Maximise each unit's distance over all solutions; from the incumbent also all units' at once.
 
     Args:
         blocks: From fine to coarse the variables of each geounit that has several units.
 
     Raises:
-        SolverError: The solver returned what is no solution.
+        SolverError: The solver returned values that are no solution.
     """
     if len(part.units) == 1:
         largest = maximize_jointly(part, measure, account)
@@ -141,7 +141,8 @@ def _farthest_vertex(
 ) -> IntArray:
     """Find a solution that is provably farthest without search; else return nothing.
 
-    It shares with the incumbent only what all solutions share, and has as many people as possible.
+    Such a solution shares with the incumbent only the people whom all solutions share, and has as
+    many people as possible.
     """
     cells, effort = part.cells, account.effort(part.units, account.budget.unit)
     incumbent = cells.coefficients @ part.incumbent
@@ -209,7 +210,7 @@ class _Progress:
 def _maximize_relaxed(
     progress: _Progress, k: int, relaxed: ComponentHistogram, account: EffortAccount
 ) -> IntArray:
-    """Bound a unit by its largest distance alone; return its values there."""
+    """Bound a unit by its largest distance if all others are free; return its values there."""
     farthest = _farthest_vertex(relaxed, progress.measure, account)
     if len(farthest):
         distance = int(progress.measure.distance(relaxed, relaxed.cells, farthest).sum())

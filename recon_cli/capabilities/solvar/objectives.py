@@ -1,4 +1,4 @@
-"""Distance of a solution to another, and of two solutions, as objectives of an integer program."""
+"""Objectives of an integer program: distance from a given solution, and between two solutions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def distance_from(
 ) -> Maximization:
     """Maximise the distance of a solution from ``origin``: the sum of ``|y − origin|``.
 
-    Eq. (distance) of docs/method.md: what the solution has more than the origin, and twice what it
-    lacks. Only where it may lack something and have more does that need further variables.
+    Eq. (distance) of docs/method.md: the excess of the solution over the origin, plus twice what it
+    lacks. Only functionals that may be both above and below the origin need further variables.
 
     Args:
         origin: Value of each functional to measure from, within its interval.
@@ -32,10 +32,11 @@ def distance_from(
 def loss_from(
     program: IntegerProgram, functionals: LinearFunctionals, origin: IntArray
 ) -> Maximization:
-    """Maximise how much of ``origin`` a solution lacks, twice: the sum of ``2·(origin − y)⁺``.
+    """Maximise twice what a solution lacks of ``origin``: the sum of ``2·(origin − y)⁺``.
 
-    The numerator of Eq. (loss) of docs/method.md, with ``d`` and ``z`` of Eq. (distance): how far a
-    functional moves to its nearer end. Where that is the upper one, it lacks ``d − (y − origin)``.
+    This is the numerator of Eq. (loss) of docs/method.md. ``d`` and ``z`` of Eq. (distance) are how
+    far a functional moves to its nearer end; if that is the upper end, it lacks ``d − (y −
+    origin)``.
 
     Args:
         origin: Value of each functional to measure from, within its interval.
@@ -73,8 +74,8 @@ def loss_from(
 def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximization:
     """Maximise the distance of two solutions: the sum of ``|y − y'|``.
 
-    Eq. (diameter) of docs/method.md. The program's variables are the one solution, the other,
-    distances ``d`` and sides ``z``.
+    Eq. (diameter) of docs/method.md. The program's variables are the two solutions, distances ``d``
+    and sides ``z``.
     """
     n = len(functionals.lower)
     old = program.constraints
@@ -95,8 +96,8 @@ def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximiz
     # y − y' − d − 2·width·z ≥ −2·width and y' − y − d + 2·width·z ≥ 0.
     first = sparse.hstack([y, -y, -one, -diagonal(2 * width)])
     second = sparse.hstack([-y, y, -one, diagonal(2 * width)])
-    # The rest is implied in integers, and the concave envelope of |y − y'|: without it z = ½ lets
-    # the relaxation have any distance. y + y' − d ≥ 2·low and y + y' + d ≤ 2·high.
+    # The other rows are implied in integers, and the concave envelope of |y − y'|: without them
+    # z = ½ lets the relaxation have any distance. y + y' − d ≥ 2·low and y + y' + d ≤ 2·high.
     above = sparse.hstack([y, y, -one, sides])
     below = sparse.hstack([y, y, one, sides])
     rows = LinearConstraints(

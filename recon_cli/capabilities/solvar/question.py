@@ -47,12 +47,12 @@ class Variability(ShownBySize):
             ``certain_upper`` (people in every solution, at least and at most), ``status``
             (``proven``: the two solvar columns agree; ``bounded``; ``open``: the tables in use
             do not bound the number of people, so there is no upper bound; ``undecided``: the
-            search was stopped, and only what was proven until then is said), ``method``
+            search was stopped, and the columns have what was proven until then), ``method``
             (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
         intervals: One row per histogram cell that varies or is never empty: the unit's geoid, the
             histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
-        regions: One row per region in exact mode: ``geoid``, ``population`` and the solvar columns
-            for all its units at once.
+        regions: One row per region in exact mode: ``geoid``, ``population`` and the solvar columns,
+            for all units of the region at once.
     """
 
     columns: tuple[str, ...]
@@ -91,8 +91,9 @@ def flag_certain(
     """Flag the records in every solution: the first ``lower`` of each cell, Eq. (certain).
 
     Returns:
-        The measured records in their order: the unit's geoid, the histogram columns that the
-        tables see, and ``certain``.
+        The records in their order: the unit's geoid, the histogram columns that the tables
+        distinguish, and ``certain``.
+
 
     >>> import recon_cli as recon
     >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
@@ -105,7 +106,7 @@ def flag_certain(
     key = [release.geoid_column, *measurement.columns]
     ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
     lower = measurement.intervals.select(*key, "lower")
-    # A null, where the tables of a unit do not see a feature, is certain of nothing.
+    # A record with a null, a feature that the unit's tables do not distinguish, is not certain.
     joined = ranked.join(lower, on=key, how="left", maintain_order="left")
     certain = (pl.col("rank") < pl.col("lower")).fill_null(value=False)
     return joined.select(*key, certain=certain)
@@ -222,7 +223,7 @@ class VariabilityQuestion(PlannedQuestion):
 
     @staticmethod
     def result_tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:
-        """Compute percentiles and size classes of all units; ``seed`` orders equal units."""
+        """Compute percentiles and size classes of all units; ``seed`` orders units with ties."""
         units = pl.concat(rows("solvar"))
         return {
             "solvar": {

@@ -30,7 +30,7 @@ from recon_cli.solve.cp_sat import Effort
 
 @dataclass(frozen=True)
 class UnitsAlone:
-    """The units of a partition by their own tables; ``plan`` is that of all tables."""
+    """The units of a partition, each alone with its own tables; ``plan`` is for all tables."""
 
     plan: Plan
     data: RegionData
@@ -48,7 +48,7 @@ class UnitsAlone:
         return own, arrange_counts(own, self.data.published, joins_statistics=True)
 
     def measured(self, system: System, columns: tuple[str, ...], name: str) -> BatchFrames | None:
-        """Measure the units of a region; None if that proves no more. Checkpointed as ``name``."""
+        """Measure the units of a region, checkpointed as ``name``; None if that proves no more."""
         if self._own is None:
             return None
         plan, counts = self._own
@@ -66,7 +66,7 @@ class MeasuredRegions:
 
     Attributes:
         people: People of the whole run, who share ``options.total_seconds``.
-        name: Names the checkpoint of its search.
+        name: Name of the checkpoint.
     """
 
     known: KnownBatch
@@ -145,7 +145,7 @@ class MeasuredRegions:
         return BatchFrames(plan, counts, system, histogram, found, people)
 
     def _region_seconds(self, people: IntArray) -> dict[int, float] | None:
-        """Return the share of the total budget of each region of a batch."""
+        """Return each region's share of the total budget, in deterministic seconds."""
         if self.options.total_seconds is None:
             return None
         numbers, place = np.unique(self.known.system.regions, return_inverse=True)

@@ -14,7 +14,7 @@ from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.console.output import Line, people_of, seconds, share, show_table
 from recon_cli.pipeline.run import Run, StageOutcome
 
-#: What each mode looks at; 0 is the release's unit, 1 its region.
+#: Description of each mode; 0 stands for the release's unit, 1 for its region.
 _MODES = {
     "relaxed": "relaxed: each {0} alone, so it proves less",
     "exact": "exact: with every count of the {1}",
@@ -22,7 +22,7 @@ _MODES = {
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     manifest, words = outcome.manifest, words_of_run(run)
     totals, statuses, people = manifest.totals, manifest.statuses, words.people
     inhabited = totals.get("inhabited", totals["units"])

@@ -24,11 +24,11 @@ class EffortBudget:
     """The budget of a search.
 
     Attributes:
-        seeds: For the solver's own choices, by region, so that batches do not matter.
+        seeds: Seed of the solver by region, so that results do not depend on batches.
         unit: Deterministic seconds for each problem about one unit, or about all at once.
         regions: Deterministic seconds that each region may take in all, or None.
         exact_intervals: Whether to solve for the ends that propagation leaves open.
-        engine: Who looks for farthest solutions; CP-SAT proves that none is farther.
+        engine: Engine that searches for farthest solutions; CP-SAT proves that none is farther.
     """
 
     seeds: dict[int, int]
@@ -44,7 +44,7 @@ class EffortAccount:
 
     Attributes:
         spent: For each unit its share of the deterministic seconds so far.
-        left: For each region, in the order of their numbers, what is left; infinite without limit.
+        left: For each region, by its number, the seconds that are left; infinite without limit.
     """
 
     def __init__(self, budget: EffortBudget, regions: IntArray) -> None:
@@ -84,7 +84,7 @@ class EffortAccount:
     def feasibility_cut(
         self, program: IntegerProgram, variables: IntArray, values: IntArray, units: IntArray
     ) -> LinearConstraints:
-        """Find why variables cannot have these values, for a problem about some units."""
+        """Find an inequality that these values violate, for a problem about some units."""
         cut = feasibility_cut(
             program, variables, values, self.effort(units, self.budget.unit).limit
         )
@@ -106,7 +106,7 @@ class UnitSearch:
     """The checkpoint of a batch's search, and the receiver of its progress.
 
     Attributes:
-        on_done: Hears which units are done, and how far all units have come.
+        on_done: Called with a mask of the finished units, and the distances of all units so far.
     """
 
     kept: KeptSearch
@@ -128,13 +128,13 @@ class UnitSearch:
         """Record that a part of the search is done.
 
         Args:
-            state: All that another attempt needs.
+            state: The arrays from which another attempt resumes.
             is_done: For each unit whether nothing is left to do.
-            distances: Distances of units so far; a bound from `OPEN` on is none.
+            distances: Distances of units so far; a bound of at least `OPEN` means unknown.
         """
         self.kept.save(lambda: state)
         self.on_done(is_done, distances)
 
 
-#: A search that nobody keeps or hears of.
+#: A search without checkpoint and progress.
 UNWATCHED = UnitSearch(KeptSearch(Checkpoint(), ""))

@@ -21,7 +21,7 @@ from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.store import Manifest, StageStatus, State
 from recon_cli.version import __version__
 
-#: Totals that are shown, and what they are called.
+#: Total in a manifest → the words in which it is shown.
 _FIGURES = {
     "cells": "{:,} non-zero cells",
     "unlisted": "{:,} standing for any that are not listed",

@@ -39,7 +39,7 @@ class FolderStatus:
 
 
 def status_of_run(run: Run) -> list[FolderStatus]:
-    """Return the status of the config's stages in order, then of others in its work folder."""
+    """Return the status of the config's stages in order, then of the work folder's others."""
     stages = stages_of(run.config)
     before = dependencies(stages, run.config)
     found: dict[str, FolderStatus] = {}
@@ -99,7 +99,7 @@ def _stages_in(work: Path) -> tuple[Stage, ...]:
 
 
 def _as_published(work: Path, stage: Stage) -> Stage:
-    """Return the stage with the folders that ``work`` has of it."""
+    """Return the stage with those of its folders that are published in ``work``."""
     published = (each for each in _stages_in(work) if set(each.folders) <= set(stage.folders))
     return next(published, stage)
 
@@ -107,7 +107,7 @@ def _as_published(work: Path, stage: Stage) -> Stage:
 def _status_in_folder(work: Path, stage: Stage) -> StageStatus:
     """Return the status of a stage without a config.
 
-    Published folders are compared with the present folders that they were made from.
+    Published folders are compared with the present state of the folders they were made from.
     """
     last, wrong, why = published_manifest(work, stage)
     if pending_publication(work, stage) is not None:
@@ -133,7 +133,7 @@ def _after(status: StageStatus, before: Mapping[str, State]) -> StageStatus:
     """Return the status of a stage whose inputs may have to be made again first.
 
     Args:
-        before: The states of those others.
+        before: States of the stages that make the inputs, by name.
     """
     reasons = tuple(f"{name} is {state}" for name, state in before.items() if state != State.DONE)
     if status.state is not State.DONE or not reasons:

@@ -2,8 +2,8 @@
 
 Primary cells are processed one after the other. For each that is not protected yet the change of
 least cost is found, and the cells that it touches are suppressed, which costs later changes
-nothing. Then complementary cells are published again, those of the greatest count first, if the
-primary cells that depend on one have changes without it at a lower cost. The changes prove that no
+nothing. Then complementary cells, in order of falling count, are published again if the primary
+cells that depend on them have changes without them at a lower cost. The changes prove that no
 primary cell is recovered; they do not prove that no other choice suppresses less.
 
 See *complementary suppression* in docs/glossary.md.
@@ -22,19 +22,19 @@ from recon_cli.capabilities.suppress.least_change import Change, ChangeProgram, 
 from recon_cli.capabilities.suppress.linked_cells import Neighbourhoods
 from recon_cli.errors import SolverError
 
-#: Units beside the cell's own that may change with them: mostly all of a district. Fewer are tried
-#: where no whole change of this many is found, then more.
+#: Numbers of units that may change beside the cell's own: first mostly a whole district; where no
+#: integral change is found, fewer, then more.
 _SIZES: Final = (12, 6, 2, 96, 10_000_000)
-#: Changes that may be looked for to spare one cell.
+#: Most changes that are sought to spare one cell.
 _RETRIES: Final = 6
 #: Primary cells that may lose their protection if one cell is published: where more do, changes
 #: without the cell have hardly ever been found.
 _EXPOSED: Final = 4
-#: Attempts where there are few cells, and the cells of all of them.
+#: Most attempts, and most cells over all attempts.
 _STARTS: Final = 48
 _CELLS: Final = 750
-#: Cells that are spared in all attempts, where there are no more; where there are, in the best.
-#: That takes most of the time.
+#: Number of cells up to which cells are spared in all attempts; beyond, only in the best attempts,
+#: because sparing takes most of the time.
 _FEW: Final = 40
 #: Work of sparing cells, in attempts.
 _SPARING: Final = 1
@@ -42,8 +42,8 @@ _SPARING: Final = 1
 _KEPT: Final = 60_000
 #: Neighbourhoods whose columns are kept.
 _KNOWN: Final = 1_000
-#: Columns that all programs have; where a neighbourhood has more, a program has those with people
-#: and this many others, once of the cell's own and once of all.
+#: Most columns of a neighbourhood that a program has whole. For a larger one it has the columns
+#: with people, and `_SAMPLE` others, both of the cell's own and of all.
 _COLUMNS: Final = 3_000
 _SAMPLE: Final = 400
 
@@ -80,9 +80,9 @@ class KnownChanges:
             self.protecting[change.protected] -= 1
 
     def without(self, cell: int) -> tuple[IntArray, IntArray]:
-        """Return the cells that only changes of a cell touch, and those that only they protect.
+        """Return the cells touched, and those protected, only by changes that touch ``cell``.
 
-        The first are sorted. Of the second, those that the earliest change protects come first.
+        The touched cells are sorted; the protected ones are in the order of their changes.
         """
         gone = [self._changes[number] for number in sorted(self._at[cell])]
         freed = _all_of(self.touching, [change.touched for change in gone])
@@ -93,7 +93,7 @@ class KnownChanges:
 
 
 def _all_of(number: IntArray, found: Sequence[IntArray]) -> IntArray:
-    """Return the sorted cells that are found as often as there are changes of them."""
+    """Return the sorted cells all of whose ``number`` changes are found."""
     cells, times = np.unique(np.concatenate(found), return_counts=True)
     every: IntArray = cells[times == number[cells]]
     return every
@@ -116,10 +116,10 @@ def choose_complementary(
         random: Random orders of the primary cells, and costs to try besides.
         effort: Deterministic seconds, after which nothing further is tried: cells stay suppressed
             that might have been spared.
-        on_share: Told now and then which share of the work is done.
+        on_share: Called from time to time with the finished share of the work.
 
     Returns:
-        A mask of all cells: those that are suppressed to protect primary ones.
+        A mask of all cells, true for those suppressed to protect primary ones.
     """
     programs = _Programs(cells, units, effort)
     number = len(cells.values)
@@ -248,8 +248,8 @@ class _Search:
     def _one_more(self, target: int) -> IntArray:
         """Add as many equal people to a cell as the safety range requires.
 
-        If the columns are tables of cliques, such a person is in one cell of each: tables are made
-        to agree, from clique to clique along the tree, by moving people who are there already.
+        If the columns are clique tables, such a person is in one cell of each table: tables are
+        made to agree, from clique to clique along the tree, by moving people already there.
 
         Raises:
             SolverError: Nobody can be in the cell.

@@ -69,8 +69,8 @@ def groups_of(
 ) -> Iterator[Group]:
     """Yield the groups of a partition that is one large region; else the whole.
 
-    It is divided if it has at least twice ``size`` units, each cell of its coarser geounits is
-    published inside the groups, too, and none of these cells is primary.
+    The region is divided if it has at least twice ``size`` units, each cell of its coarser geounits
+    is published inside the groups, too, and none of these cells is primary.
 
     Args:
         truth: Exact counts of one partition.
@@ -128,7 +128,7 @@ def _cells_of(truth: Publication, geounits: pl.DataFrame) -> int:
 def _divided(
     release: Release, truth: Publication, level: Level, coarse: pl.DataFrame, size: int
 ) -> Iterator[Group]:
-    """Yield groups of geounits of a level that follow one another.
+    """Yield groups of consecutive geounits of a level.
 
     Args:
         coarse: The coarser geounits.

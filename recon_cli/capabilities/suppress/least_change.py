@@ -1,8 +1,8 @@
 """The least-cost change of records that shows a count to be uncertain.
 
 A primary cell is not recovered if other records have the published counts and another count there.
-Those records differ from known ones by a change: people who are added, removed or replaced. Every
-cell that it touches must be suppressed, so the change of least cost, summed over the cells that are
+These records differ from known ones by a change: people who are added, removed or replaced. Every
+cell that the change touches must be suppressed, so the change of least cost, summed over the cells
 published so far, protects the cell cheaply: Eq. (change) of docs/method.md.
 
 A person counts in some twenty cells, most of which are sums of others. Written as those sums, cells
@@ -33,7 +33,7 @@ _SLICE: Final = 2_000_000
 OPEN: Final = 10_000_000
 #: Deterministic seconds of one linear program.
 _LIMIT: Final = 30.0
-#: Cost of a person who changes: only among changes that are equal else.
+#: Cost of a person who changes, which only decides among changes that are otherwise equal.
 _PERSON: Final = 1e-3
 #: Spread of random costs, after a fractional vertex.
 _NOISE: Final = 0.05
@@ -71,7 +71,7 @@ class NestedCells:
             for at in range(first, last):
                 near = slice(*shared.indptr[at - first : at - first + 2])
                 others, common = shared.indices[near], shared.data[near]
-                # Of equal cells one is part of the next.
+                # Each of several equal cells is part of the next.
                 is_smaller = (size[others] < size[at]) | (others < at)
                 inside = others[(common == size[others]) & is_smaller]
                 for smaller in inside[np.lexsort((inside, -size[inside]))].tolist():
@@ -113,13 +113,13 @@ class SensitiveCells:
         values: The true counts.
         is_primary: Whether each is sensitive.
         known: People in each column.
-        least: The count that a flag states at least.
+        least: Least count that a flag states.
         safety: Required distance between two possible counts of a primary cell.
         agreement: Sparse (rows × columns): zero where the columns are tables of one population,
             Eq. (clique); None where they are its histogram cells.
 
     Raises:
-        ValueError: When made: the records do not have the counts, or are no tables of any.
+        ValueError: When made: the records do not have the counts, or the tables do not agree.
     """
 
     rows: sparse.csr_array
@@ -193,11 +193,11 @@ class Change:
 
 
 class ChangeProgram:
-    """The changes in some columns: a linear program, for one cell after the other: Eq. (change).
+    """The linear program of changes in some columns, solved for one cell at a time: Eq. (change).
 
     Variables: people added and removed in each column, then the increase and decrease of each cell.
-    Only bounds and costs differ from cell to cell, so the program is set up once. What it takes
-    depends on its own columns and cells, not on those of the region.
+    Only bounds and costs differ from cell to cell, so the program is set up once. Its time and
+    memory depend on its own columns and cells, not on those of the region.
 
     Attributes:
         at: The cells in which people of the columns count, sorted.
@@ -254,7 +254,7 @@ class ChangeProgram:
             ceiling: Cost from which a change is useless.
 
         Returns:
-            The change; None if no whole one was found. And the deterministic seconds that it took.
+            The change, None if no integral one was found; and the deterministic seconds.
         """
         cells, best = self._cells, None
         elapsed = 0.0
@@ -291,7 +291,7 @@ class ChangeProgram:
         barred, free = np.flatnonzero(np.isinf(cost)), np.flatnonzero(cost == 0)
         lower, upper = self._lower.copy(), self._upper.copy()
         upper[self._up + barred] = upper[self._down + barred] = 0
-        # What a suppressed cell changes by is one variable, which the first basis holds.
+        # The change of a suppressed cell is one variable, which is in the first basis.
         lower[self._up + free], upper[self._down + free] = -self._room[free], 0
         lower[self._down + here] = upper[self._down + here] = 0
         if sign > 0:

@@ -109,7 +109,7 @@ class _BatchCells:
     Attributes:
         names: ``geoid, table, cell``.
         coefficients: Sparse (cells × columns).
-        agreement: As of `LinkedCells`.
+        agreement: As in `LinkedCells`.
         region: Region of each column.
     """
 
@@ -244,18 +244,17 @@ class Likeness:
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """The units of a region, and which of them could compensate a change of another one.
+    """The units of a region, and the units that could compensate a change of another unit.
 
     A change of the records of one unit shows in the cells of coarser geounits, unless other units
     change the other way round. Units that have records in the same coarse cells can do so. A
-    program over a few such units is small, and nearly always enough. Where the cell that is to
-    change is one of a coarser geounit, such units have records in the same cells that are coarser
-    still.
+    program over a few such units is small, and nearly always enough. For a change of a coarser
+    geounit's cell, they are units with records in the same cells of even coarser levels.
 
     Attributes:
         unit: Unit of each column; units share no fine cell.
         level: Level of each cell, 0 for the finest.
-        likeness: Likeness of the units, for a change of a cell of each level.
+        likeness: For each level of the cell that is to change, the likeness of the units.
     """
 
     unit: IntArray

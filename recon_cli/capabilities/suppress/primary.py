@@ -23,9 +23,9 @@ class PrimaryRules:
     """The rules by which a cell is sensitive.
 
     Attributes:
-        below: Counts under it are sensitive.
-        zeros_hidden: Whether counts of zero are suppressed with them; else they are published.
-        value: A column of the records that the others look at.
+        below: Counts below this number are sensitive.
+        zeros_hidden: Whether counts of zero are suppressed, too; else they are published.
+        value: Column of the records with the values for `dominance` and `p_percent`.
         dominance: ``(n, k)``: a cell is sensitive if its n largest contributors have more than k
             percent of its total.
         p_percent: A cell is sensitive if the second largest contributor can estimate the largest

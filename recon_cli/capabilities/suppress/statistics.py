@@ -1,10 +1,10 @@
 """Withhold the statistics beside suppressed counts that would give sensitive counts away.
 
 A sensitive count is protected if other people have all published counts, print all statistics that
-stay, and have another count there, at least the safety range away. For each such count that no
-people found before protect, the people are sought who print the most of the other statistics;
-those that they do not print are withheld. Then statistics are printed again, one after the other,
-where other people protect the same counts without them. The people prove that no sensitive count
+stay, and have another count there, at least the safety range away. For each sensitive count that
+earlier found people do not protect, the people are sought who print the most other statistics;
+statistics that they do not print are withheld. Then statistics are printed again, one by one, if
+other people protect the same counts without printing them. The people prove that no sensitive count
 is recovered; they do not prove that no other choice withholds less.
 
 See *complementary suppression* in docs/glossary.md.
@@ -42,9 +42,9 @@ from recon_cli.schema import Release
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort, maximize
 
-#: Rows by which medians and quantiles are kept: enough for the text, of a few pairs of values.
+#: Kind of rows for medians and quantiles: sufficient for the text, by a few pairs of values.
 _MIDDLE: Final = "few"
-#: Deterministic seconds of one search, of those of a region.
+#: Deterministic seconds of one search, out of the region's.
 _SECONDS: Final = 5.0
 _KEY: Final = ["geoid", "table", "cell"]
 
@@ -82,7 +82,7 @@ def harmful_statistics(
 
 
 def _bounded(plan: Plan, counts: PartitionCounts, batch: slice) -> tuple[PartitionCounts, IntArray]:
-    """Take out the statistics of places whose people nothing bounds: nobody can examine them.
+    """Take out the statistics of places with unbounded people, which cannot be examined.
 
     Returns:
         The counts without these, and their places among all texts.
@@ -103,8 +103,8 @@ class _Witness:
     """People who have the published counts, and another count than the true one somewhere.
 
     Attributes:
-        protected: Which sensitive counts are at least the safety range away.
-        broken: Which statistics they do not print.
+        protected: Mask of the sensitive counts that differ by at least the safety range.
+        broken: Mask of the statistics that these people do not print.
     """
 
     protected: BoolArray
@@ -116,11 +116,11 @@ class _Search:
     """The sensitive counts of a region, and the statistics beside them.
 
     Attributes:
-        program: Over the columns of counts and statistics, and a choice for each statistic behind
-            them: whether it may differ from what is printed.
-        statistics: The places of the statistics among all texts, rising.
+        program: Program over the columns of counts and statistics, then a choice for each
+            statistic: whether it may differ from what is printed.
+        statistics: The places of the statistics among all texts, sorted.
         rows: The rows of all statistics that could fail, over the columns.
-        of_row: For each of them the index of its statistic.
+        of_row: For each row the index of its statistic.
         functionals: Sparse (sensitive counts × columns).
         true: The true counts.
         part: The connected part of each column of the program.
@@ -188,7 +188,7 @@ class _Search:
         return self.statistics[self._spared(hidden, witnesses, left)]
 
     def _spared(self, hidden: BoolArray, witnesses: list[_Witness], left: float) -> BoolArray:
-        """Print withheld statistics again where others who print them protect as much."""
+        """Print withheld statistics again where people who print them protect the same counts."""
         number = len(self.true)
         for at in np.flatnonzero(hidden).tolist():
             barred = np.arange(len(hidden)) == at
@@ -214,7 +214,7 @@ class _Search:
 
         Args:
             hidden: Statistics that are withheld already.
-            barred: Statistics that they have to print.
+            barred: Statistics that the people have to print.
         """
         best: _Witness | None = None
         spent = 0.0
@@ -252,7 +252,7 @@ class _Search:
         return self._witness(here, found.values), found.deterministic_time
 
     def _witness(self, here: IntArray, values: IntArray) -> _Witness:
-        """Return what people in some connected parts protect and break; elsewhere all is true."""
+        """Return the witness of people in some connected parts; elsewhere the counts are true."""
         columns = self.functionals.shape[1]
         people = np.zeros(self.program.shape[1], dtype=np.int64)
         people[here] = values
@@ -293,7 +293,7 @@ def _loosened(
 
     Returns:
         The program, over the columns and a choice for each statistic that can fail; the rows of
-        these statistics, and the index of each row's; their places among all texts.
+        these statistics, and for each row its statistic's index; their places among all texts.
     """
     rows, of_row = joined.columns.rows, joined.row_statistic
     hard = _rows(rows, of_row < 0)

@@ -66,12 +66,11 @@ class SuppressionOptions:
 
     Attributes:
         rules: Rules for sensitive cells.
-        safety: Required distance between two possible counts of a primary cell; None for what
-            the audit of the result asks.
+        safety: Required distance between two possible counts of a primary cell; None for the
+            range that the audit of the result requires.
         seed: Seed of the solvers.
-        effort: Deterministic seconds for each region; where they end first, primary cells are
-            protected all the same, and more cells than needed are suppressed. Likewise for
-            each group of a large region.
+        effort: Deterministic seconds for each region, or group of a large region; if they run
+            out, primary cells are still protected, but more cells than needed are suppressed.
         group_units: Units of a group of a large region.
     """
 
@@ -111,8 +110,8 @@ class SuppressedGroup:
     """A group, and what is known of its cells.
 
     Attributes:
-        primary: ``geoid, table, cell`` of the primary ones.
-        cost: ``geoid, table, cell, cost``: the cost of suppressing some; default their count.
+        primary: ``geoid, table, cell`` of the primary cells.
+        cost: ``geoid, table, cell, cost``: the cost of suppressing a cell; default its count.
     """
 
     group: Group
@@ -150,7 +149,7 @@ def suppress_counts(
         tables: Published tables; default all.
         sensitive: ``geoid, table, cell`` of the sensitive cells; default by the rules.
         on_progress: Told of units and people, as the work on their region goes on.
-        for_each: Works on the groups of a large region.
+        for_each: Suppresses the groups of a large region.
 
     Returns:
         Columns of `SUPPRESSED`: a row per true count above zero, and with ``zeros_hidden`` a row
@@ -176,7 +175,7 @@ def suppress_counts(
     first, *others = groups
     found = [suppress_group(task, first, on_progress)]
     if coarse := first.group.coarse:
-        # What the first group needs of the coarse counts costs the others nothing.
+        # Coarse counts that the first group suppresses cost the other groups nothing.
         above = counts.filter(pl.col("geoid").is_in(coarse))
         hidden = found[0].filter("hidden").select(*_KEY, cost=pl.lit(0, pl.Int32))
         cost = above.rename({"count": "cost"}).update(hidden, on=_KEY).cast(_COST)
@@ -203,7 +202,7 @@ def _joined(found: pl.DataFrame, coarse: pl.DataFrame) -> pl.DataFrame:
         coarse: The coarse geounits' true counts.
 
     Raises:
-        SolverError: These are not the sums of the groups.
+        SolverError: The counts are not the sums of the groups.
     """
     parts = found.join(coarse, on="geoid", how="semi")
     sums = parts.group_by(_KEY).agg(pl.col("true").sum(), pl.col("primary", "hidden").any())
@@ -298,7 +297,7 @@ def _suppressed(
         cells: Its cells with ``true``, ``primary``, ``cost``, ``distinct`` and ``rank`` of the
             level.
         group: The name of the group.
-        on_share: Told now and then which share of the work is done.
+        on_share: Called from time to time with the finished share of the work.
     """
     distinct = (
         cells.group_by("distinct")

@@ -51,7 +51,7 @@ class Targeted(_Settings):
 
     Attributes:
         method: Says which kind of settings these are.
-        sizes: Block sizes, rising.
+        sizes: Block sizes, sorted.
         rates: Share of households swapped in blocks of those sizes; between them it is
             interpolated on the logarithm of the size.
         unique_race: Factor of the probability that a household is chosen when a member's race and
@@ -72,7 +72,7 @@ class Targeted(_Settings):
 
 
 Swap = Experimental | Targeted
-#: Told apart by their method.
+#: Settings of either kind, which ``method`` distinguishes.
 SwapSettings = Annotated[Swap, Field(discriminator="method")]
 _ADAPTER: TypeAdapter[Swap] = TypeAdapter(SwapSettings)
 
@@ -94,7 +94,7 @@ def load_swap(name: str) -> Swap:
     """Load packaged settings by name, or a file by path.
 
     Raises:
-        ConfigError: There are none of that name, or something in them is wrong.
+        ConfigError: There are no settings of that name, or something in them is wrong.
     """
     if name.endswith((".yaml", ".yml")):
         text = read_text(Path(name))

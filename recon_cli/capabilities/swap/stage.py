@@ -47,10 +47,10 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def levels(self) -> Mapping[str, Level]:
-        """Return the levels that are swapped within.
+        """Return the levels within which households are swapped.
 
         Raises:
-            ConfigError: The release lacks one.
+            ConfigError: The release lacks a level.
         """
         levels = self.release.geography.by_name
         missing = [name for name in _LEVELS if name not in levels]

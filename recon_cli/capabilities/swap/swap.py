@@ -51,12 +51,12 @@ def choose_swaps(
     Args:
         households: Occupied households: columns `NEEDED`, and for a targeted swap
             ``block_people`` and ``unique_race`` too (see `with_disclosure_risk`).
-        chance: Draws for each household by itself: what another one does changes nothing of it.
+        chance: Source whose draws for a household do not depend on other households.
         levels: Tract and county.
 
     Returns:
-        Columns of `SWAPS`, no household twice; ``reach`` is ``tract``, ``county`` or ``state``,
-        for an experimental swap those of the pseudo-tract.
+        Columns of `SWAPS`, no household twice; ``reach`` is ``tract``, ``county`` or ``state``;
+        for an experimental swap the pseudo-tract and pseudo-county are meant.
     """
     ordered = households.sort("household").with_row_index("row").cast({"row": pl.Int64})
     ordered = ordered.with_columns(
@@ -87,9 +87,9 @@ def choose_swaps(
 def _experimental(
     households: pl.DataFrame, settings: Experimental, chance: KeyedChance
 ) -> pl.DataFrame:
-    """Choose pairs as in Appendix C: noisy size as the key; pseudo-tract, pseudo-county, state.
+    """Choose pairs of equal noisy size in pseudo-tracts, pseudo-counties and states (Appendix C).
 
-    Partners in one block would change nothing, so they live in two.
+    Partners live in different blocks: a swap within a block would change nothing.
     """
     count = len(households)
     noise = _one_of_three(_draws(households, chance, "size"), settings.size_noise) - 1
@@ -113,7 +113,7 @@ def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
 
 
 def _drawn(households: pl.DataFrame, chance: KeyedChance, purpose: str) -> FloatArray:
-    """Draw a (households,) number in [0, 1) for one purpose: an order."""
+    """Draw (households,) numbers in [0, 1) for one purpose, as an order."""
     return uniform(_draws(households, chance, purpose).words)
 
 
@@ -124,7 +124,7 @@ def _draws(households: pl.DataFrame, chance: KeyedChance, purpose: str) -> Draws
 
 
 def _one_of_three(draws: Draws, p: Three) -> IntArray:
-    """Return 0, 1 or 2 for each."""
+    """Draw 0, 1 or 2, with probabilities ``p``, for each household."""
     ends = ends_of(p)
     return draws.choose(np.array(0), lambda _: ends)
 
@@ -136,7 +136,7 @@ def _pseudo_tracts(
 
     Households of the second kind exchange tracts within their county, those of the third within the
     state: in a random order each gets the tract of the next. So every tract is the pseudo-tract of
-    as many households as it has, and removing a household changes that of one other.
+    as many households as it has; if one household is removed, one other's pseudo-tract changes.
     """
     kind = _one_of_three(_draws(households, chance, "kind"), settings.pseudo_tract)
     place = _drawn(households, chance, "pseudo-tract")
@@ -241,7 +241,7 @@ def apply_moves(records: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-#: Columns that identify people or households in the original records, too: keys and draws.
+#: Columns, keys and draws, that would identify people or households in the original records.
 _TRACEABLE = ("pik", "r_keep", "r")
 
 
@@ -276,7 +276,7 @@ def match_pairs(
     *,
     apart: str | None = None,
 ) -> pl.DataFrame:
-    """Pair rows with equal ``key``: within the first of ``reaches``, the remaining in the next.
+    """Pair rows with equal ``key``: within the first of ``reaches``, then the rest within the next.
 
     Each row is used at most once. With ``apart``, partners differ in that column; a group passes to
     the next reach when all that remain in it are equal there.

@@ -32,7 +32,7 @@ from recon_cli.capabilities.synth.units import (
 )
 from recon_cli.seeding import generator
 
-#: In place of a kind of group quarters.
+#: Value of people in households, in place of a kind of group quarters.
 IN_HOUSEHOLD = "none"
 #: Living arrangement of people in group quarters.
 GROUP_QUARTERS = pl.lit("group_quarters")

@@ -94,8 +94,8 @@ class County:
         geoid: Five digits.
         first_person: Number of people in the counties before it.
         tract: For each block, inhabited or not, the number of its tract in the county.
-        block: Its four-digit block code; the first digit is the block group.
-        population: People in it.
+        block: For each block its four-digit code; the first digit is the block group.
+        population: For each block its people.
         density: For each tract, how densely built it is, in standard deviations.
         mixes: For each tract (row) the shares of the origins (columns) among householders.
         diversity: For each block the share of householders not of its most frequent origin.
@@ -119,7 +119,7 @@ def plan_nation(nation: Nation, people: int, seed: int) -> tuple[County, ...]:
     """Plan a nation of ``people``.
 
     Args:
-        people: Exactly how many.
+        people: Exact number of people.
         seed: Same seed, same nation.
 
     Returns:

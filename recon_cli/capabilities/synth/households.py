@@ -55,8 +55,8 @@ class CountyHouseholds:
 
     Attributes:
         block: For each household the position of its block.
-        size: People in it.
-        kind: A `HouseholdKind`.
+        size: For each household its people.
+        kind: For each household its `HouseholdKind`.
         first: For each household the row of its first member, the householder.
         household: For each person the household.
         role: For each person a `Role`.

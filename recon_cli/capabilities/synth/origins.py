@@ -79,8 +79,8 @@ def vary(
     within it, which differ less from place to place, second.
 
     Args:
-        around: For each place (row) the shares that it varies about.
-        concentration: For each place how little it varies.
+        around: For each place (row) the expected shares.
+        concentration: For each place the concentration: the greater, the smaller the variation.
     """
     whole = around.sum(axis=1, keepdims=True)
     hispanic = origins.is_hispanic
@@ -149,7 +149,7 @@ def block_mixes(
 ) -> FloatArray:
     """Draw shares of origins among the householders of each block.
 
-    They vary around those of the tract; the most frequent origin then gets the share that the
+    The shares vary around the tract's; the most frequent origin then gets the share that the
     block's diversity leaves.
     """
     concentration = np.exp(

@@ -101,8 +101,8 @@ def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         One row per household, sorted by it: ``household``, ``people``, ``adults`` (18 and over),
-        ``holder_age``, and the place of the word of each feature in `FEATURES` but ``vacancy`` and
-        ``tenure``.
+        ``holder_age``, and for each feature in `FEATURES`, except ``vacancy`` and ``tenure``, the
+        place of its word.
     """
     role = pl.col("relationship")
     first = _has_role(Role.HOUSEHOLDER)
@@ -291,9 +291,9 @@ def assign_person_keys(
         first_person: Number of people in the nation before these.
 
     Returns:
-        The frame with ``pik`` (null without a key; unique in the nation but for repeated
-        households), ``data_defined`` (the record has a key and, of those in the block that share
-        it, the smallest ``r_keep``), and two uniform numbers: ``r_keep`` decides among
+        The frame with ``pik`` (null without a key; unique in the nation except for repeated
+        households), ``data_defined`` (the record has a key and the smallest ``r_keep`` of the
+        block's records with that key), and two uniform numbers: ``r_keep`` decides among
         repetitions, ``r`` orders records when they are linked.
     """
     count = len(persons)

@@ -2,7 +2,7 @@
 
 from recon_cli.stage import Stage
 
-#: It reads and writes what its section names.
+#: The stage reads and writes the files that its section names.
 TABULATE = Stage(
     "data tabulate",
     folders=("tabulated",),

@@ -210,11 +210,11 @@ def read_records(path: Path, release: Release, translation: Translation = AS_IT_
 
     Args:
         path: A Parquet, CSV or xlsx file.
-        translation: Its names and codes.
+        translation: The file's names and codes.
 
     Raises:
-        ConfigError: The file's name ends otherwise, or it lacks a column that the translation has.
-        SourceError: It cannot be read, or lacks a column.
+        ConfigError: The file's name ends otherwise, or the file lacks a translated column.
+        SourceError: The file cannot be read, or lacks a column.
     """
     if kind_of(path) not in FILE_KINDS:
         raise ConfigError(f"tabulate.records: {path}: a .csv or .parquet file is expected")
@@ -335,7 +335,7 @@ class TabulatedRecords:
         """Read the records of the piece's whole partition; no unit is missing.
 
         Raises:
-            SourceError: They cannot be read, or have values that the schema does not know.
+            SourceError: The records cannot be read, or have values that the schema does not know.
         """
         nobody = pl.Series([], dtype=pl.String)
         if piece.partition not in self.present:

@@ -16,7 +16,7 @@ from recon_cli.schema import Release, Table, bits
 from recon_cli.schema.statistics import UNROUNDED, Statistic
 from recon_cli.statement.printed import Ties
 
-#: What is printed of the sorted values of a feature; of several modes the least.
+#: Statistics of the sorted values of a feature; the least of several modes.
 _OF_VALUES: Final[dict[str, Callable[[list[Fraction]], Fraction]]] = {
     "mean": lambda values: sum(values, Fraction(0)) / len(values),
     "minimum": lambda values: values[0],

@@ -12,7 +12,7 @@ from recon_cli.plurals import plural
 
 
 def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
-    """Yield what a finished stage has to tell."""
+    """Yield the summary lines of a finished stage."""
     written = tabulated(run, outcome)
     title = title_of(outcome) if outcome.skipped else f"tabulate: wrote {written.path}"
     yield partial(print_written, run, written, title)

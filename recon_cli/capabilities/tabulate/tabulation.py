@@ -47,7 +47,7 @@ def tabulate(
             was not reconstructed, which only tables that do not distinguish it can bear.
         tables: Default all of the release.
         levels: Levels to count every table for, whether published there or not; default each
-            table's own. A record may name a geounit of the finest of them in place of its unit.
+            table's own. A record may name a geounit of the finest of these in place of its unit.
 
     Returns:
         Columns of `recon_cli.frames.COUNTS`, counts above zero; sorted by level (finest
@@ -78,11 +78,11 @@ def publish_records(release: Release, records: pl.DataFrame, units: pl.Series) -
     """Count records in all cells that the release publishes, exactly.
 
     Args:
-        records: As of `tabulate`, in ``units``.
+        records: As for `tabulate`, in ``units``.
         units: Geoids of all units of some whole regions, inhabited or not, each once.
 
     Raises:
-        VerificationError: As of `tabulate`.
+        VerificationError: As for `tabulate`.
     """
     region, geoid = release.region, pl.col(release.geoid_column)
     published = {name for table in release.tables for name in table.levels}

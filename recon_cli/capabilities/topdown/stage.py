@@ -59,7 +59,7 @@ class Walk:
     """The inputs that the walks of all partitions share.
 
     Attributes:
-        products: In order; each agrees with the one before.
+        products: Products in order, each of which agrees with the one before.
         tops: For each partition its histogram in each product; None where walks start below.
     """
 
@@ -82,8 +82,8 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         """Return the strategy of each product, in order, and the distinctions of its records.
 
         Raises:
-            ConfigError: Two have one name, by which noise is drawn; one cannot agree with the one
-                before; or the last blurs a feature.
+            ConfigError: Two strategies have the same name, by which noise is drawn; a strategy
+                cannot agree with the one before; or the last blurs a feature.
         """
         found: list[tuple[Domain, Strategy]] = []
         for name in self.config.strategies:
@@ -112,7 +112,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """Return all units that people may be placed in; None for those with records."""
+        """Return all units that people may be placed in; None for the units with records."""
         return all_units(self.name, self.config, self.release)
 
     @cached_property
@@ -252,7 +252,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         """Make the products, and the levels above the partitions.
 
         Raises:
-            SolverError: What is held exactly contradicts itself.
+            SolverError: The exact counts contradict each other.
         """
         products, (hierarchy, truth) = self._products(draw()), self.truth
         level = self.release.geography.partition
@@ -285,7 +285,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         """Make the records of a partition.
 
         Raises:
-            SolverError: What is held exactly contradicts itself.
+            SolverError: The exact counts contradict each other.
         """
         whole, truth = self.truth
         hierarchy, tops = self._inside(shared, piece.partition)
@@ -339,7 +339,7 @@ def walk(
     truth: Sequence[Sequence[Histogram]],
     tops: Sequence[Histogram] | None = None,
 ) -> list[list[Histogram]]:
-    """Make the histograms of all units in every product, each held to the one before."""
+    """Make the histograms of all units in every product; each agrees with the one before."""
     made: list[list[Histogram]] = []
     fixed: Fixed | None = None
     for number, product in enumerate(products):

@@ -51,7 +51,7 @@ class Product:
     """The product of one strategy.
 
     Attributes:
-        rule: When least squares ends.
+        rule: Stopping rule of least squares.
     """
 
     domain: Domain
@@ -63,10 +63,10 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Histograms of another product, which this one must match.
+    """Histograms of another product, which this product must match.
 
     Attributes:
-        domain: Its cells; each is made of whole cells of this product.
+        domain: Cells of the other product, each a union of cells of this product.
     """
 
     domain: Domain
@@ -85,11 +85,11 @@ def estimate(
     Args:
         hierarchy: The geounits; every level is measured.
         truth: The people of each unit.
-        fixed: Histograms that it must match.
-        top: The histogram of the only geounit of the first level, if it is there already.
+        fixed: Histograms that the estimates must match.
+        top: The histogram of the only geounit of the first level, if it is already known.
 
     Raises:
-        SolverError: What is held contradicts itself.
+        SolverError: The exact counts contradict each other.
     """
     found: list[Histogram] = []
     for depth, level in enumerate(hierarchy.levels):
@@ -116,7 +116,7 @@ class _Pass:
     """Queries that are fitted and rounded together.
 
     Attributes:
-        domain: Histogram cells that this pass and those before it tell apart.
+        domain: Histogram cells that this pass and the earlier ones tell apart.
     """
 
     domain: Domain
@@ -128,8 +128,8 @@ class _Found:
     """The result of a pass, which the next one must match.
 
     Attributes:
-        cells: Those with people, rising.
-        people: (cells × children).
+        cells: Cells with people, sorted.
+        people: (cells × children) people.
     """
 
     domain: Domain
@@ -213,7 +213,7 @@ class _Level:
     def _all_measured(
         self, each: _Pass, cells: IntArray, places: IntArray, held: Held | None
     ) -> list[Measured]:
-        """Return the measurements of a pass, with held sums as the most precise of them."""
+        """Return the measurements of a pass, and the held sums, weighted like the most precise."""
         measured = [self._measured(one, each.domain, cells, places) for one in each.measurements]
         if held is not None:
             weight = max(one.weight for one in measured)

@@ -13,7 +13,7 @@ from recon_cli.errors import VerificationError
 from recon_cli.page.words import agreement
 from recon_cli.plurals import plural
 
-#: Mismatches that are written out.
+#: Most mismatches that are printed.
 _SHOWN = 20
 
 
