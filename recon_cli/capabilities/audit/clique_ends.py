@@ -92,26 +92,19 @@ def clique_ends(
     asked = AskedCounts.of_all(system, counts, among)
     names, low, high = asked.names, asked.low, asked.high
     rows = sparse.csr_array(system.rows.A[asked.row])
-    regions = counts.region[batch][system.unit]
-    nothing = np.zeros(len(bounds.lower), dtype=bool)
-    plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
-    solution = bounds.lower.copy()
-    found: list[tuple[Component, FindEnds]] = []
-    for number, part in enumerate(split_components(system.rows, plain, regions, pack=_WHOLE)):
-        region = counts.region_geoids[int(regions[part.columns[0]])]
-        own = Effort(digest_seed(seed, "audit", region), effort)
-        blocks = nested_blocks(counts.lying_in(batch), system.unit[part.columns])
-        keeper = searches(number)
-        known = known_before(keeper, part.program)
-        if known is None:
-            solved = solve_nested(part.program, blocks, own.seed)
-            if solved.outcome is not Feasibility.SOLVED:
-                return None
-            known = solved.values
-        solution[part.columns] = known
-        search = partial(find_ends, keeper=keeper) if with_ends else find_settled
-        search = partial(search, is_endless=endless[part.columns])
-        found.append((part, partial(search, part.program, known=known, levels=blocks, effort=own)))
+    parts = _parts(
+        system,
+        bounds,
+        counts,
+        batch,
+        seed=seed,
+        effort=effort,
+        searches=searches,
+        with_ends=with_ends,
+    )
+    if parts is None:
+        return None
+    solution, found = parts
     value = rows @ solution
     is_left = np.zeros(len(value), dtype=bool)
     if sizes is not None:
@@ -140,6 +133,42 @@ def clique_ends(
     shown.upper[kept] = np.minimum(ends.upper, OPEN)
     shown.greatest[kept] = np.where(is_endless[kept], OPEN, ends.greatest)
     return names, shown, is_left
+
+
+def _parts(
+    system: CliqueSystem,
+    bounds: SignedBounds,
+    counts: PartitionCounts,
+    batch: slice,
+    *,
+    seed: int,
+    effort: float,
+    searches: Searches,
+    with_ends: bool,
+) -> tuple[IntArray, list[tuple[Component, FindEnds]]] | None:
+    """Return a solution, and for each part a search for bounds; None if a part is undecided."""
+    regions = counts.region[batch][system.unit]
+    nothing = np.zeros(len(bounds.lower), dtype=bool)
+    plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
+    endless = bounds.upper >= OPEN
+    solution = bounds.lower.copy()
+    found: list[tuple[Component, FindEnds]] = []
+    for number, part in enumerate(split_components(system.rows, plain, regions, pack=_WHOLE)):
+        region = counts.region_geoids[int(regions[part.columns[0]])]
+        own = Effort(digest_seed(seed, "audit", region), effort)
+        blocks = nested_blocks(counts.lying_in(batch), system.unit[part.columns])
+        keeper = searches(number)
+        known = known_before(keeper, part.program)
+        if known is None:
+            solved = solve_nested(part.program, blocks, own.seed)
+            if solved.outcome is not Feasibility.SOLVED:
+                return None
+            known = solved.values
+        solution[part.columns] = known
+        search = partial(find_ends, keeper=keeper) if with_ends else find_settled
+        search = partial(search, is_endless=endless[part.columns])
+        found.append((part, partial(search, part.program, known=known, levels=blocks, effort=own)))
+    return solution, found
 
 
 def _propagated(

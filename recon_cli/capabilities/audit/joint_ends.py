@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import IntArray
 from recon_cli.ask.quarantine import BatchQuarantine
 from recon_cli.capabilities.audit.cells import CountEnds, IntervalCells, OnEnds
 from recon_cli.capabilities.audit.clique_ends import AskedEnds, Follow, is_among
@@ -19,6 +20,7 @@ from recon_cli.capabilities.reconstruct.solution import BatchSolution
 from recon_cli.frames import OPEN
 from recon_cli.model.components import split_components
 from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.ledger import Ledger
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 from recon_cli.seeding import digest_seed
@@ -48,48 +50,29 @@ def joint_ends(
     solved = solutions[0]
     system = solved.system
     cells = _asked(plan, counts, system, among)
-    left_out = system.regions[solved.unsolved & ~solved.undecided]
-    undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
+    names = cells.names(plan, counts, system)
+    whole = find_ends if system.joined is None else find_all_ends
+
+    def tell() -> OnEnds:
+        functionals = system.functionals(cells.coefficients)
+        is_settled = cells.is_bounded & (abs(functionals) @ solved.bounds.free == 0)
+        return follow(AskedEnds(names, cells.low, cells.high, is_settled))
+
+    ends, excluded = _summed(
+        counts,
+        solved,
+        options,
+        cells,
+        watched=watched,
+        method=whole if with_ends else find_settled,
+        follow=tell,
+        region_level=plan.release.region.name,
+    )
     regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
-    excluded = set(counts.region_geoids.gather(np.unique(left_out)))
-    bounds = solved.bounds
-    functionals = system.functionals(cells.coefficients)
-    ends = SummedEnds(functionals, bounds.lower, bounds.free, bounds.upper)
-    elapsed: dict[str, float] = {}
-    on_ends: OnEnds | None = None
-    of_column, unit = system.column_region, system.column_unit
-    for component in split_components(system.program, bounds, of_column, pack=_PACK):
-        region = counts.region_geoids[int(of_column[component.columns[0]])]
-        if region in excluded or not watched.admits(unit[component.columns]):
-            excluded.add(region)
-            continue
-        if region in undecided:
-            ends.leave(component)
-            continue
-        with errors_naming(plan.release.region.name, region):
-            left = options.region_seconds - elapsed.get(region, 0.0)
-            effort = Effort(digest_seed(options.fixed_seed, "audit", region), left)
-            known = solved.columns[component.columns]
-            whole = find_ends if system.joined is None else find_all_ends
-            find = partial(
-                whole if with_ends else find_settled, component.program, known=known, effort=effort
-            )
-            is_large = len(component.columns) > _PACK
-            if is_large and on_ends is None:
-                names, free = cells.names(plan, counts, system), solved.bounds.free
-                is_settled = cells.is_bounded & (abs(functionals) @ free == 0)
-                on_ends = follow(AskedEnds(names, cells.low, cells.high, is_settled))
-            found = ends.add(component, find, on_ends if is_large else None)
-            elapsed[region] = elapsed.get(region, 0.0) + round(found.effort, 9)
     if not system.is_listed.all():  # whole solutions say what they have
         unlisted = np.unique(system.regions[~system.is_listed])
         is_unlisted = regions.is_in(counts.region_geoids.gather(unlisted).to_list()).to_numpy()
-        values = []
-        for each in solutions:
-            placed = replace(each.system, candidates=each.cells)
-            values.append(_asked(plan, counts, placed, among).coefficients @ each.people)
-        lacks_people = any(each.undecided.any() for each in solutions)
-        seen = np.stack(values[:1] if lacks_people else values)
+        seen = _seen(plan, counts, solutions, among)
         ends.least = np.where(is_unlisted, seen.min(axis=0), ends.least)
         ends.greatest = np.where(is_unlisted, seen.max(axis=0), ends.greatest)
     # Where people outside the candidates are possible, only margins bound the count from above.
@@ -107,7 +90,64 @@ def joint_ends(
         least=ends.least[kept],
         greatest=greatest[kept],
     )
-    return cells.names(plan, counts, system).filter(kept), proven
+    return names.filter(kept), proven
+
+
+def _summed(
+    counts: PartitionCounts,
+    solved: BatchSolution,
+    options: Audit,
+    cells: IntervalCells,
+    *,
+    watched: BatchQuarantine,
+    method: Callable[..., Ledger],
+    follow: Callable[[], OnEnds],
+    region_level: str,
+) -> tuple[SummedEnds, set[str]]:
+    """Find the bounds of counts component by component; also return the excluded regions."""
+    system, bounds = solved.system, solved.bounds
+    left_out = system.regions[solved.unsolved & ~solved.undecided]
+    excluded = set(counts.region_geoids.gather(np.unique(left_out)))
+    undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
+    functionals = system.functionals(cells.coefficients)
+    ends = SummedEnds(functionals, bounds.lower, bounds.free, bounds.upper)
+    elapsed: dict[str, float] = {}
+    on_ends: OnEnds | None = None
+    of_column, unit = system.column_region, system.column_unit
+    for component in split_components(system.program, bounds, of_column, pack=_PACK):
+        region = counts.region_geoids[int(of_column[component.columns[0]])]
+        if region in excluded or not watched.admits(unit[component.columns]):
+            excluded.add(region)
+            continue
+        if region in undecided:
+            ends.leave(component)
+            continue
+        with errors_naming(region_level, region):
+            left = options.region_seconds - elapsed.get(region, 0.0)
+            effort = Effort(digest_seed(options.fixed_seed, "audit", region), left)
+            known = solved.columns[component.columns]
+            find = partial(method, component.program, known=known, effort=effort)
+            is_large = len(component.columns) > _PACK
+            if is_large and on_ends is None:
+                on_ends = follow()
+            found = ends.add(component, find, on_ends if is_large else None)
+            elapsed[region] = elapsed.get(region, 0.0) + round(found.effort, 9)
+    return ends, excluded
+
+
+def _seen(
+    plan: Plan,
+    counts: PartitionCounts,
+    solutions: Sequence[BatchSolution],
+    among: pl.DataFrame | None,
+) -> IntArray:
+    """Return (solutions × counts) the counts of whole solutions; of one alone if people lack."""
+    values = []
+    for each in solutions:
+        placed = replace(each.system, candidates=each.cells)
+        values.append(_asked(plan, counts, placed, among).coefficients @ each.people)
+    lacks_people = any(each.undecided.any() for each in solutions)
+    return np.stack(values[:1] if lacks_people else values)
 
 
 def _asked(

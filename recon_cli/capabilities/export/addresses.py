@@ -104,56 +104,8 @@ def locate_counts(
     found: dict[str, _Found] = {}
     for document, roles, said in open_sheets(source, paths, mapping):
         reader = SheetReader(roles, release, said, markers)
-        every = reader.with_repeated(pl.concat(reader.addresses()))
-        counts = _named(release, every).with_columns(
-            sheet=pl.lit(document.sheet or ""),
-            place_column=pl.lit(
-                (roles.place[0] if roles.place_column is None else roles.place_column) + 1, pl.Int32
-            ),
-        )
-        here = found.setdefault(document.label, _Found(document))
-        here.counts.append(counts)
-        here.statistics += [
-            rows.select(
-                pl.lit(document.sheet or "").alias("sheet"),
-                ROW,
-                pl.col("column") + 1,
-                "geoid",
-                "table",
-                pl.col("number").alias("cell"),
-                pl.col("count").alias("text"),
-            ).cast(_PRINTED)
-            for rows in map(reader.with_repeated, reader.statistics())
-        ]
-        here.shares += [
-            _named(
-                release, rows.select(ROW, "column", "geoid", ordinal=of, sheet=pl.lit(sheet))
-            ).select(_SHARE.names())
-            for sheet in [document.sheet or ""]
-            for rows in map(reader.with_repeated, reader.shares())
-            for of in ("part", "base")
-        ]
-        here.unused |= {each.column for each in roles.left_out}
-        here.statuses |= {roles.headers[at]: at + 1 for at in roles.flags}
-        own: set[int | None] = (
-            {*roles.place} if roles.place_column is None else {roles.place_column}
-        )
-        for each in roles.dimensions:
-            own |= {each.code, each.label} if each.origin is None else {each.origin}
-        here.labels |= {(document.sheet or "", at + 1) for at in own if at is not None and at > -1}
-    return tuple(
-        CountedFile(
-            here.document,
-            here.document.name.removesuffix(f", sheet {here.document.sheet}"),
-            pl.concat(here.counts),
-            frozenset(here.labels),
-            _all(here.shares),
-            pl.concat([_PRINTED.to_frame(), *here.statistics]),
-            frozenset(here.unused),
-            here.statuses,
-        )
-        for here in found.values()
-    )
+        found.setdefault(document.label, _Found(document)).add(document.sheet or "", reader)
+    return tuple(here.file() for here in found.values())
 
 
 @dataclass
@@ -167,6 +119,52 @@ class _Found:
     statistics: list[pl.DataFrame] = field(default_factory=list)
     unused: set[str] = field(default_factory=set)
     statuses: dict[str, int] = field(default_factory=dict)
+
+    def add(self, sheet: str, reader: SheetReader) -> None:
+        """Add the counts, percentages and statistics of a sheet; empty: the only one."""
+        roles, release = reader.roles, reader.release
+        own = {*roles.place} if roles.place_column is None else {roles.place_column}
+        place = roles.place[0] if roles.place_column is None else roles.place_column
+        every = reader.with_repeated(pl.concat(reader.addresses()))
+        self.counts.append(
+            _named(release, every).with_columns(
+                sheet=pl.lit(sheet), place_column=pl.lit(place + 1, pl.Int32)
+            )
+        )
+        for rows in map(reader.with_repeated, reader.statistics()):
+            printed = rows.select(
+                pl.lit(sheet).alias("sheet"),
+                ROW,
+                pl.col("column") + 1,
+                "geoid",
+                "table",
+                pl.col("number").alias("cell"),
+                pl.col("count").alias("text"),
+            )
+            self.statistics.append(printed.cast(_PRINTED))
+        for rows in map(reader.with_repeated, reader.shares()):
+            for of in ("part", "base"):
+                share = rows.select(ROW, "column", "geoid", ordinal=of, sheet=pl.lit(sheet))
+                self.shares.append(_named(release, share).select(_SHARE.names()))
+        self.unused |= {each.column for each in roles.left_out}
+        self.statuses |= {roles.headers[at]: at + 1 for at in roles.flags}
+        for each in roles.dimensions:
+            named = (each.code, each.label) if each.origin is None else (each.origin,)
+            own |= {at for at in named if at is not None}
+        self.labels |= {(sheet, at + 1) for at in own if at > -1}
+
+    def file(self) -> CountedFile:
+        """Return the file with all that was added."""
+        return CountedFile(
+            self.document,
+            self.document.name.removesuffix(f", sheet {self.document.sheet}"),
+            pl.concat(self.counts),
+            frozenset(self.labels),
+            _all(self.shares),
+            pl.concat([_PRINTED.to_frame(), *self.statistics]),
+            frozenset(self.unused),
+            self.statuses,
+        )
 
 
 def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> CountedFile:
