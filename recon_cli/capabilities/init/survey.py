@@ -13,7 +13,7 @@ import polars as pl
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
-from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.sources.formats.row_refusals import THOUSANDS
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import ZERO_FRACTION
 from recon_cli.statement.suppression import MARKERS, is_marker

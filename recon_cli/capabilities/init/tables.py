@@ -33,7 +33,7 @@ from recon_cli.sources.formats import CountSheet, FileMapping, Format, recognise
 from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.header import numbers_in
 from recon_cli.sources.formats.normal_form import count_sheet
-from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.sources.formats.row_refusals import THOUSANDS
 from recon_cli.sources.formats.sheet import (
     SHEET,
     as_said,

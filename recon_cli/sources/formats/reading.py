@@ -19,24 +19,24 @@ from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.formats.assignment import Assigner, Category, Condition
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
-from recon_cli.sources.formats.header import NUMBER, is_number
+from recon_cli.sources.formats.header import NUMBER
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import are_digits
-from recon_cli.sources.tabular.sheet import ROW
-from recon_cli.sources.tabular.text import DELIMITERS
-from recon_cli.sources.tidy_file import ALL_PLACES, GEOID, MAX_COUNT, ZERO_FRACTION
-
-#: Texts in the place column of a row of totals.
-_ALL_PLACES: Final = tuple(
-    spelled for word in ALL_PLACES for spelled in (word, word.title(), word.upper())
+from recon_cli.sources.formats.row_refusals import (
+    ALL_PLACES_SPELLED,
+    DECIMAL,
+    no_number,
+    refuse_levels,
+    refuse_long_notes,
+    refuse_nameless_columns,
+    refuse_place,
+    refuse_quoted_rows,
 )
-#: Groups of three digits; the pattern's first group is their separator.
-THOUSANDS: Final = re.compile(r"\d{1,3}([.,' \u00a0\u202f])\d{3}(\1\d{3})*")
-_DECIMAL: Final = re.compile(r"\d+[.,]\d+%?")
+from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.tidy_file import GEOID, MAX_COUNT, ZERO_FRACTION
+
 #: Column that says whether a row's place is a geoid.
 _IS_PLACE: Final = "is place"
-#: Most cells that a note below the counts fills.
-_MOST_OF_A_NOTE: Final = 2
 #: Most combinations of codes in a table.
 _MOST_COMBINATIONS: Final = 200_000
 
@@ -149,7 +149,7 @@ class SheetReader:
         return [
             at
             for at, header in enumerate(roles.headers)
-            if header and at not in taken and any(_DECIMAL.fullmatch(row[at]) for row in body)
+            if header and at not in taken and any(DECIMAL.fullmatch(row[at]) for row in body)
         ]
 
     def with_repeated(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -392,10 +392,10 @@ class SheetReader:
             named = batch.with_columns(geoid=self.roles.geoid)
             named = named.with_columns(self._are_geoids(named["geoid"]).alias(_IS_PLACE))
             if not named[_IS_PLACE].all():
-                self._check_notes(named.filter(~is_row))
-                self._check_quoted(named.filter(~is_row))
+                refuse_long_notes(self.roles, named.filter(~is_row))
+                refuse_quoted_rows(self.roles, self.mapping.unpublished, named.filter(~is_row))
             given = named if named[_IS_PLACE].all() else named.filter(is_row)
-            self._check_nameless(given)
+            refuse_nameless_columns(self.roles, given)
             some = given.filter(*chosen) if chosen else given
             rows += some.height
             if some.height:
@@ -413,34 +413,6 @@ class SheetReader:
         levels = self.release.geography.by_name
         digits = [levels[name].digits for name in self.mapping.levels]
         return pl.col("geoid").str.len_chars().is_in(digits)
-
-    def _check_notes(self, rows: pl.DataFrame) -> None:
-        """Refuse a row without place and counts, unless it fills a cell or two, as notes do."""
-        cells = (cell_text(at).is_not_null() for at in range(self.roles.sheet.width))
-        filled = rows.select(ROW, filled=pl.sum_horizontal(cells)).filter(
-            pl.col("filled") > _MOST_OF_A_NOTE
-        )
-        if filled.height:
-            row, cells_filled = filled.row(0)
-            raise SourceError(
-                f"{self.roles.sheet.where(row)}: {cells_filled} cells are filled, and there is "
-                "neither a place nor a count in it; mend the row, or take it away"
-            )
-
-    def _check_quoted(self, rows: pl.DataFrame) -> None:
-        """Refuse a row whose cells all stand in its first one: quotes were lost or added."""
-        width = len(self.roles.headers)
-        counts = [each.at for each in self.roles.counts]
-        for row, text in rows.select(ROW, cell_text(0)).drop_nulls().iter_rows():
-            for mark in DELIMITERS:
-                cells = text.split(mark)
-                said = [cells[at] for at in counts if len(cells) == width]
-                said = [cell for cell in said if cell not in self.mapping.unpublished]
-                if said and all(map(is_number, said)):
-                    raise SourceError(
-                        f"{self.roles.sheet.where(row, 0)}: all {width} cells of the row stand in "
-                        "this one, as if in quotes; take these away"
-                    )
 
     def _where(self) -> Mapping[int, tuple[str, ...]]:
         places = {}
@@ -463,27 +435,17 @@ class SheetReader:
         places = [at for at, _ in columns]
         for rows in self._chosen_rows():
             if not rows[_IS_PLACE].all():
-                self._refuse_place(rows.filter(~pl.col(_IS_PLACE)).row(0, named=True))
+                refuse_place(
+                    self.roles, self.release, rows.filter(~pl.col(_IS_PLACE)).row(0, named=True)
+                )
             numbers = rows.with_columns(
                 self.roles.written(at).cast(pl.Int64, strict=False).alias(_value(at))
                 for at in places
             )
             for at in places:
                 numbers = self._with_whole_numbers(numbers, at)
-            self._check_levels(numbers, columns)
+            refuse_levels(self.roles, self.release, self._assigner.index, numbers, columns)
             yield numbers.with_columns(_text(each.code) for each in self.roles.dimensions)
-
-    def _check_nameless(self, rows: pl.DataFrame) -> None:
-        """Refuse a column without a header that is not empty: the headers have slipped."""
-        for at, header in enumerate(self.roles.headers):
-            if header or not rows[str(at)].null_count() < rows.height:
-                continue
-            filled = rows.select(ROW, text=cell_text(at)).drop_nulls()
-            if filled.height:
-                raise SourceError(
-                    f"{self.roles.sheet.where(int(filled[ROW][0]), at)}: {filled['text'][0]!r} in "
-                    "a column without a header: has a header been lost?"
-                )
 
     def _has_counts(self) -> pl.Expr:
         return pl.any_horizontal(
@@ -501,29 +463,7 @@ class SheetReader:
     def _no_places(self) -> list[str]:
         """Return words for all places that are as long as a geoid."""
         lengths = {level.digits for level in self.release.geography.levels}
-        return [word for word in _ALL_PLACES if len(word) in lengths]
-
-    def _refuse_place(self, row: Mapping[str, object]) -> None:
-        geoid = row["geoid"]
-        headers = [self.roles.headers[at] for at in self.roles.place]
-        levels = self.release.geography.levels
-        valid = ", ".join(f"{level.name} {level.digits}" for level in levels)
-        hint = ""
-        text = str(geoid or "")
-        if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,2}[-/.]\w{3}|\d{1,2}/\d{1,2}/\d{2,4}", text):
-            hint = "; a spreadsheet has made it a date"
-        elif re.fullmatch(r"\d[.,]\d+[eE]\+\d+", text):
-            hint = "; a spreadsheet has shortened it"
-        elif len(text) + 1 in [level.digits for level in levels] and text.isdigit():
-            hint = "; was a leading zero lost?"
-        elif not text.isalnum() or text in _ALL_PLACES:
-            hint = "; to leave such rows out, choose others: mapping.where or mapping.levels"
-        else:
-            hint = f", found {len(text)}; to leave such rows out: mapping.levels"
-        raise SourceError(
-            f"{self.roles.sheet.where(int(str(row[ROW])), self.roles.place[0], headers[0])}: "
-            f"{geoid!r} is no geoid (characters: {valid}){hint}"
-        )
+        return [word for word in ALL_PLACES_SPELLED if len(word) in lengths]
 
     # --- counts -------------------------------------------------------------------------------
 
@@ -551,50 +491,8 @@ class SheetReader:
         wrong = rows.filter(~fits & ~is_text)
         if wrong.height and not self.has_statements:
             found = wrong.select(ROW, "geoid", text=text).row(0, named=True)
-            raise SourceError(self._no_number(at, found))
+            raise SourceError(no_number(self.roles, at, found))
         return rows.with_columns(pl.when(fits & ~is_text).then(number).cast(pl.Int32).alias(name))
-
-    def _no_number(self, at: int, row: Mapping[str, object]) -> str:
-        text = str(row["text"] or "")
-        header = self.roles.headers[at]
-        where = self.roles.sheet.where(int(str(row[ROW])), at, header)
-        if match := THOUSANDS.fullmatch(text):
-            plain = text.replace(match[1], "")
-            hint = f"if it is {plain}, say mapping.thousands: {match[1]!r}"
-            if text.endswith(".000"):
-                hint += f"; if it is {text.removesuffix('.000')}, write it so"
-        elif _DECIMAL.fullmatch(text):
-            hint = (
-                f"if the column has no counts, leave it out: mapping.columns: {{{header!r}: null}}"
-            )
-        else:
-            hint = (
-                f"if it stands for a count that is not published: mapping.unpublished: [{text!r}]"
-            )
-        return (
-            f"{where}: geoid {row['geoid']}: expected a whole number from 0 to {MAX_COUNT}, "
-            f"found {repr(text) if text else 'nothing'}; {hint}"
-        )
-
-    def _check_levels(self, rows: pl.DataFrame, columns: list[tuple[int, tuple[int, ...]]]) -> None:
-        """Refuse counts of a level at which the release does not publish their table."""
-        by_digits = self.release.geography.by_digits
-        index = self._assigner.index
-        found = rows.select(pl.col("geoid").str.len_bytes().unique()).to_series().sort()
-        for digits, (at, ordinals) in itertools.product(found, columns):
-            level = by_digits[digits].name
-            for table in sorted({index.tables[index.table_of[each]] for each in ordinals}):
-                levels = self.release.table_by_name[table].levels
-                if level in levels:
-                    continue
-                of_level = rows.filter(pl.col("geoid").str.len_bytes() == digits)
-                where = self.roles.sheet.where(int(of_level[ROW][0]), at, self.roles.headers[at])
-                raise SourceError(
-                    f"{where}: geoid {of_level['geoid'][0]}: table {table} of release "
-                    f"{self.release.name!r} is not published for a {level} (levels: "
-                    f"{', '.join(levels)}); to leave such rows out: mapping.levels: "
-                    f"[{', '.join(levels)}]"
-                )
 
 
 def _is_number(at: int) -> pl.Expr:
