@@ -1,4 +1,4 @@
-"""A first config for files that somebody has: what they are, and the text that says so."""
+"""Recognise published files, and write a first config for them."""
 
 from recon_cli.stage import Command
 

@@ -1,4 +1,4 @@
-"""Features of lines that are called by ages, of which some may be in others."""
+"""Features of lines that are labelled with ages, which may contain each other."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _NOTED: Final = re.compile(r"[^\W\d_]{2}\d{1,2}$")
 def add_ages(
     features: LineFeatures, numbers: LineNumbers, lines: Sequence[int], whole: int
 ) -> list[int]:
-    """Add a feature for those of some lines that are called by ages; return these.
+    """Add a feature for the lines that are labelled with ages; return these lines.
 
-    Of *15 to 24* and *15 to 19* one is in the other, and *55 and over* is in neither, as far as
-    no number speaks against it. Where ages add up already, theirs is the feature, cut finer.
+    *15 to 24* contains *15 to 19* and no part of *55 and over*, unless a number contradicts it.
+    If sums already divide the whole by ages, their feature is cut finer.
 
     Args:
-        whole: The line whose people they count some of.
+        whole: The line whose people the lines count some of.
     """
     labels = features.labels
     path = labels.get(whole, ())
@@ -71,7 +71,7 @@ def add_ages(
 
 
 def _ages_of(features: LineFeatures, whole: int) -> tuple[int, list[Interval]]:
-    """Return the one feature that divides a line by ages, and its ages; none if none does."""
+    """Return the only feature that divides a line by ages, and these; else 0 and no ages."""
     found = []
     for number, feature in enumerate(features.features):
         ages = [age for label in feature.labels if (age := interval(label)) is not None]
@@ -84,7 +84,7 @@ def _ages_of(features: LineFeatures, whole: int) -> tuple[int, list[Interval]]:
 def _in_steps(
     features: LineFeatures, whole: int, number: int, steps: Sequence[frozenset[int]]
 ) -> dict[int, frozenset[int]]:
-    """Map the lines that divide a whole by one feature alone to the steps of its values."""
+    """Map each line that differs from a whole in one feature alone to the steps of its values."""
     base = features.values_of(whole)
     return {
         line: frozenset().union(*(steps[value] for value in own[number]))
@@ -99,7 +99,7 @@ def _cut(
     ages: Sequence[Interval],
     steps: Sequence[frozenset[int]],
 ) -> None:
-    """Cut the values of a feature into ages, of which each was some."""
+    """Cut each value of a feature into ages, at the positions that its steps give."""
     drafted = features.features[number]
     features.features[number] = replace(drafted, labels=tuple(map(called, ages)))
     for own in features.values.values():

@@ -1,4 +1,4 @@
-"""Say what speaks against taking counts as they stand: hidden lines, flags, thousands."""
+"""Warn of what speaks against taking counts as they stand: hidden lines, flags, thousands."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from recon_cli.sources.tabular import hidden_lines
 #: Attributes of SDMX: whether a value may be published, and the power of ten that it is in.
 _CONFIDENTIALITY: Final = "CONF_STATUS"
 _POWER: Final = "UNIT_MULT"
-#: Of the attribute's codes the one of what anybody may see.
+#: The code of `CONF_STATUS` for a value that anybody may see.
 _FREE: Final = "F"
-#: Letters of a text, and hidden lines, that are shown.
+#: Most letters of a text, and most hidden lines, that are shown.
 _LONGEST: Final = 60
 _MOST_NAMED: Final = 20
-#: Counts of a column that tell of what number they are multiples.
+#: Fewest counts of a column that show of what number they are multiples.
 _FEWEST_MULTIPLES: Final = 4
-#: Odd and even numbers add up by chance too often to tell.
+#: Greatest base that is ignored: even numbers add up by chance too often.
 _LEAST_BASE: Final = 2
-#: One table in this many, as a power of two, adds up by chance; what is proven if not is false.
+#: Fewest bits of evidence that sums of rounded numbers are exact by design.
 _CERTAIN_BITS: Final = 3.0
 
 
@@ -70,9 +70,9 @@ def of_flagged(name: str, sheet: CountSheet) -> Iterator[str]:
 
 
 def of_unstated(beside: Iterable[str], readings: Iterable[Proposal]) -> Iterator[str]:
-    """Say that totals may have people of whom a value is not known, where a note speaks of some.
+    """Say that totals may count people with an unknown value, where a note mentions such people.
 
-    Not so where a column or row counts them.
+    Say nothing where a column or row counts them.
     """
     tables = [table for reading in readings for table in reading.tables]
     labels = {word for table in tables for at in table.counts for word in table.headers[at]}
@@ -92,8 +92,8 @@ def of_unstated(beside: Iterable[str], readings: Iterable[Proposal]) -> Iterator
 def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | OpenQuestion | None:
     """Say that counts may be rounded, where a note says so and numbers do not show it.
 
-    Return a question where some columns are, and others are not: a law is of all counts of a
-    table. Return nothing where no note speaks of rounding.
+    Return a question if only some columns look rounded, since a law is for all counts of a table.
+    Return None where no note mentions rounding.
     """
     text = next((text for text in beside if says(text, Sense.ROUNDED)), None)
     if text is None:
@@ -120,7 +120,7 @@ def of_rounding(beside: Iterable[str], readings: Iterable[Proposal]) -> str | Op
 
 
 def _base_of(table: ProposedTable, at: int) -> int:
-    """Return the number of which all counts of a column are multiples; 1 where few tell."""
+    """Return the number of which all counts of a column are multiples; 1 if they are too few."""
     values = table.grid.values[table.region.body, at]
     told = values[~np.isnan(values) & (values > 0)].astype(np.int64)
     return int(np.gcd.reduce(told)) if len(told) >= _FEWEST_MULTIPLES else 1
@@ -133,7 +133,7 @@ def _shown(text: str) -> str:
 
 
 def in_units(name: str, sheet: CountSheet) -> Iterator[OpenQuestion]:
-    """Yield a question where counts are of tens, or thousands, as SDMX has it."""
+    """Yield a question where counts are in tens or thousands, by the attribute of SDMX."""
     at = sheet.column(_POWER)
     if at is None:
         return
@@ -163,13 +163,13 @@ def in_thousands(beside: Iterable[str]) -> Iterator[OpenQuestion]:
 
 
 def added_up(readings: Iterable[Proposal], said: Collection[str] = ()) -> OpenQuestion | None:
-    """Ask how totals were made that rounded numbers add up to exactly; None if none do.
+    """Ask how totals were made to which rounded numbers add up exactly; None without such totals.
 
-    Of counts that are each rounded by itself a total is off in most rows. Rounded together they add
-    up; or the totals were made of rounded parts, and are no rounded counts at all.
+    If each count is rounded by itself, a total is off in most rows. Counts that are rounded
+    together add up; so do totals of rounded parts, which are no rounded counts at all.
 
     Args:
-        said: Totals of which somebody says that they are some, rounded by themselves.
+        said: Totals that are rounded by themselves, as the user says.
     """
     totals: dict[str, None] = {}
     for table in (table for reading in readings for table in reading.tables):
@@ -197,10 +197,9 @@ def added_up(readings: Iterable[Proposal], said: Collection[str] = ()) -> OpenQu
 
 
 def _exactness(table: ProposedTable, each: Relation) -> float:
-    """Measure how unlikely it is that a sum of rounded numbers is never off, in bits; 0 if it is.
+    """Return −log2 of the probability that a sum of rounded numbers is never off; 0 if it is off.
 
-    The error of each rounding at random has the variance (b² − 1)/6, that of their sum is about
-    normal.
+    Each random rounding has an error of variance (b² − 1)/6; their sum is about normal.
     """
     base, lines = table.relations.base, [each.line, *each.of]
     if each.axis is Axis.COLUMNS:

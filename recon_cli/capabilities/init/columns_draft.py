@@ -1,4 +1,4 @@
-"""Draft what columns count beside what the rows are of."""
+"""Draft what columns count beyond what their rows count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recon_cli.sources.formats.count_sheet import COLUMNS
 def draft_columns(
     drafted: Drafted, group: Sequence[Part], crossed: Iterable[Condition]
 ) -> list[list[Condition]]:
-    """Draft what the columns of each table count, beyond what its rows tell."""
+    """Draft what the columns of each table count, beyond the conditions of its rows."""
     headers = {part.column(at) for part in group for at in part.table.counts}
     places = [part.table.sheet_place for part in group]
     if len(headers) == 1 and len({*places}) == len(group):

@@ -39,7 +39,7 @@ from recon_cli.sources.read.choices import NUMBERS, WITHHELD
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
-#: What a page of ours has near its top; only such a one is written over.
+#: A text near the top of every page of ours; no other file is overwritten.
 _OURS = b'content="recon-cli '
 #: Flags that say how counts were published.
 _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protecting")
@@ -261,10 +261,10 @@ def _settled(
     *,
     yes: bool,
 ) -> tuple[RecognisedFiles, list[OpenQuestion]]:
-    """Recognise files; at a terminal, until every question that they leave open is answered.
+    """Recognise files; at a terminal, repeat this until every question is answered.
 
     Returns:
-        The files, and what nobody was there to answer.
+        The files, and the questions that nobody was there to answer.
     """
     left: list[str] = []
     while True:
@@ -287,7 +287,7 @@ def _settled(
 
 @dataclass(frozen=True)
 class _Drafts:
-    """The files that are written, and what they are of.
+    """The texts of the files to write, and the recognised files that they are drafted from.
 
     Attributes:
         texts: The text of each file, by its path.
@@ -329,7 +329,7 @@ class _Drafts:
         """Write all files, or none.
 
         Raises:
-            ConfigError: One of them is there already, with something else in it.
+            ConfigError: A file is there already, with another text.
         """
         for path, text in () if force else self.texts.items():
             if _is_other(path, text):
@@ -353,10 +353,10 @@ def _page(found: RecognisedFiles) -> bytes:
 
 
 def _write_page(path: Path, page: bytes) -> None:
-    """Write the page of the reading, over none but an earlier one.
+    """Write the page of the reading; overwrite only an earlier page.
 
     Raises:
-        ConfigError: Something else is there.
+        ConfigError: Another file is there.
     """
     if path.exists() and _OURS not in path.read_bytes()[:4096]:
         raise ConfigError(f"{path}: is there already, and no page of ours; choose another --to")

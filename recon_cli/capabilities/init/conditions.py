@@ -1,17 +1,17 @@
-"""Write whom a label counts as values of features."""
+"""Conditions: the people whom a label counts, as values of features."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-#: Feature → its values, by their keys in the schema; what is not there is everybody.
+#: Feature → its values, by their keys in the schema; all values of an absent feature.
 Condition = Mapping[str, tuple[str, ...]]
-#: The same of two conditions that count the same people.
+#: A key that is equal for two conditions that count the same people.
 Key = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def key_of(condition: Condition) -> Key:
-    """Return what two conditions share that count the same people.
+    """Return a key that is equal for two conditions that count the same people.
 
     >>> key_of({"sex": ("male",), "age": ("5-9", "0-4")})
     (('age', ('0-4', '5-9')), ('sex', ('male',)))
@@ -38,5 +38,5 @@ def values_of(condition: Condition) -> dict[str, object]:
 
 
 def distinct(cells: Sequence[Condition]) -> list[Condition]:
-    """Return each cell once."""
+    """Return the cells without duplicates."""
     return list({key_of(cell): cell for cell in cells}.values())

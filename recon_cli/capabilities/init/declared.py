@@ -1,4 +1,4 @@
-"""Declare how counts were published, as a user says it: suppressed, rounded, which places."""
+"""Statements of a user on how counts were published: suppressed, rounded, of which places."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Declared:
     """Statement of a user on how counts were published.
 
     Attributes:
-        rules: Text in place of counts → by what rule these are suppressed; under None the rule of
-            all texts that are not named.
-        rounding: How counts that look rounded are; ``none``: they are exact.
+        rules: Text in place of counts → the rule by which these are suppressed; under None the
+            rule of all other texts.
+        rounding: How counts that look rounded were rounded; ``none``: they are exact.
         lists_all: Whether the files list every place.
     """
 
@@ -40,14 +40,14 @@ class Declared:
         all_places: bool,
         protecting: Sequence[str] = (),
     ) -> Declared:
-        """Return what flags say.
+        """Return the statement that flags make.
 
         Args:
-            below: ``5``, or with the text that the rule is of ``c=5``; ``=5`` is of blanks.
+            below: ``5`` for all texts, ``c=5`` for the text ``c``, ``=5`` for blanks.
             protecting: Texts that stand in place of counts to protect others.
 
         Raises:
-            ConfigError: A rule of suppression has no threshold, or one that is no number above 1.
+            ConfigError: A rule of suppression has no threshold, or none above 1.
         """
         if not below and (complementary or zeros):
             flag = "--complementary" if complementary else "--zeros"
@@ -71,7 +71,7 @@ class Declared:
         return self.rules.get(marker, self.rules.get(None))
 
     def within(self, markers: Sequence[str]) -> Declared:
-        """Return the statement with the rule of all texts for some alone."""
+        """Return the statement with its rule of all texts restricted to some markers."""
         rule = self.rules.get(None)
         if rule is None:
             return self
@@ -80,7 +80,7 @@ class Declared:
         return replace(self, rules=rules)
 
     def with_flags(self, flags: str) -> tuple[Declared, str]:
-        """Take what an answer says of rounding; return the flags that say other things, too.
+        """Return the statement with an answer's rounding, and the other flags of the answer.
 
         Example:
             >>> declared, rest = NOTHING_DECLARED.with_flags("--rounded none --count 'Of age'")
@@ -100,7 +100,7 @@ class Declared:
         return max((rule.below or 0 for rule in self.rules.values()), default=0)
 
     def rounded_to(self, base: int) -> Rounded:
-        """Return the law of counts that are all multiples of a base; the widest by default."""
+        """Return the law of counts rounded to a base: as the user says, else the widest."""
         if self.rounding is None or self.rounding == "none":
             return Rounded(base=base)
         return Rounded(base=base, how=self.rounding)

@@ -1,4 +1,4 @@
-"""The text of a first config. What it says of a key comes from the config models themselves."""
+"""The text of a first config. Its comments on keys come from the config models themselves."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from recon_cli.errors import ConfigError
 from recon_cli.statement.suppression import Suppressed, is_marker
 from recon_cli.statement.texts import interval_said, threshold_of
 
-#: Sections that `recon run` is asked for, and those that need files which not everybody has, or
-#: more time than what an office asks.
+#: Sections that `recon run` does, and commented ones, which need files that not everybody has, or
+#: more time than an office wants.
 _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
 _OFFERED: Final = ("link", "score")
-#: The section of an office's gate, and below which count none may be known, for an example.
+#: The section of an office's gate, and an example of the number below which no count may be known.
 _GATE: Final = "check"
 _EXAMPLE: Final = 5
 
 _WIDTH: Final = 78
-#: Below which agencies mostly suppress; offered where no marker says a number.
+#: The threshold below which agencies mostly suppress; offered where no marker states one.
 _USUAL: Final = 3
 
 Values = Mapping[str, object]
@@ -45,13 +45,13 @@ Values = Mapping[str, object]
 def compose(found: RecognisedFiles, target: Path) -> str:
     """Return the config as YAML with comments.
 
-    Every key of its sections is there; one behind ``#`` has its default.
+    Every key of its sections is there; a key behind ``#`` has its default.
 
     Args:
-        target: Where it will be; paths in it are relative to its folder.
+        target: The path of the config; paths in the config are relative to its folder.
 
     Raises:
-        ConfigError: It would be in a folder that is read whole.
+        ConfigError: The config would be in a folder that is read whole.
     """
     here = target.parent.resolve()
     for path in found.paths:
@@ -95,30 +95,30 @@ def compose(found: RecognisedFiles, target: Path) -> str:
 
 
 def protection_file(target: Path) -> Path:
-    """Tell where the draft of a protection lies, beside the config."""
+    """Return the path of the drafted protection, beside the config."""
     return target.with_name(f"{target.stem}.{PROTECTION}")
 
 
 def names_file(target: Path) -> Path:
-    """Tell where the names of places lie, beside the config."""
+    """Return the path of the names of places, beside the config."""
     return target.with_name(f"{target.stem}.names.csv")
 
 
 def places_file(target: Path) -> Path:
-    """Tell where the list of all places lies, beside the config."""
+    """Return the path of the list of all places, beside the config."""
     return target.with_name(f"{target.stem}.geounits.csv")
 
 
 def reading_file(target: Path) -> Path:
-    """Tell where the page of how the files are read lies, beside the config."""
+    """Return the path of the page that shows how the files are read, beside the config."""
     return target.with_name(f"{target.stem}.reading.html")
 
 
 def schema_file(target: Path, name: str) -> Path:
-    """Tell where the draft of a schema lies: beside the config, and never in its place.
+    """Return the path of the drafted schema: beside the config, and never in its place.
 
     Args:
-        name: The schema's file, if that is not the config's.
+        name: The file name of the schema, unless the config has this name.
     """
     path = target.with_name(name)
     taken = {file.name.casefold() for file in (target, protection_file(target))}
@@ -134,15 +134,16 @@ def compose_protection(
     *,
     bases: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Return laws as weak as what was seen allows, to be narrowed down or corrected.
+    """Return the weakest laws that fit the files, as YAML to be narrowed down or corrected.
 
     Args:
-        markers: What stands in place of suppressed counts.
-        base: What all counts are multiples of, if they look rounded.
-        declared: What somebody has said of the law.
+        markers: Texts in place of suppressed counts.
+        base: The number of which all counts are multiples, if they look rounded.
+        declared: What the user says of the law.
         printed: Table of statistics → texts in place of its numbers.
-        shown_below: Counts that are shown though the rule would suppress them: it is of marks.
-        bases: Table → what its counts are multiples of, where tables differ.
+        shown_below: Number of shown counts that the rule would suppress; if there are any, the rule
+            is for the markers alone.
+        bases: Table → the number of which its counts are multiples, where tables differ.
     """
     lines = list(_suppression(markers, declared))
     statements: list[str] = []
@@ -177,7 +178,7 @@ def compose_protection(
 
 
 def _suppression(markers: Sequence[str], declared: Declared) -> Iterator[str]:
-    """Yield comments on the laws of texts in place of counts: as said, or what would prove more."""
+    """Yield comments on the laws of texts in place of counts: the user's, or narrower ones."""
     unknown = [each for each in markers if declared.rule_of(each) is None]
     if len(unknown) < len(markers):
         yield from _comment("By which law counts were suppressed, as `recon init` was told.")
@@ -199,7 +200,7 @@ def _suppression(markers: Sequence[str], declared: Declared) -> Iterator[str]:
 
 
 def _drafted_laws(markers: Sequence[str], declared: Declared, *, is_listed: bool) -> Iterator[str]:
-    """Yield the statements of texts in place of counts: what they say, else the rule of each."""
+    """Yield the statements for texts in place of counts: the interval of a text, else its rule."""
     stated = [each for each in markers if interval_said(each) and not is_marker(each)]
     rest = [each for each in markers if each not in stated]
     if stated:
@@ -278,7 +279,7 @@ def _plain(text: str) -> str:
 
 
 def _allowed(field: FieldInfo, about: str) -> str:
-    """Return the valid values that the type tells and ``about`` does not."""
+    """Return the valid values of the type, unless ``about`` has them."""
     for kind, limits in _kinds(field.annotation, field.metadata):
         if get_origin(kind) is Literal:
             words = [str(value) for value in get_args(kind)]
@@ -292,7 +293,7 @@ def _allowed(field: FieldInfo, about: str) -> str:
 
 
 def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """Return the types that a value may have, each with its limits; None is not among them."""
+    """Yield the types that a value may have, except None, each with its limits."""
     if hasattr(annotation, "__metadata__"):
         inner = [
             each
@@ -352,7 +353,7 @@ def _comment(text: str, indent: str = "") -> list[str]:
 def _work(found: RecognisedFiles, target: Path) -> str:
     """Return a run's name: ``al2010`` for one state, else the config's or the release's.
 
-    Two configs of one file share no folder so.
+    So two configs for one file share no folder.
     """
     if target.name != DEFAULT_FILE:
         return target.stem
@@ -370,7 +371,7 @@ def _relative(path: Path, target: Path) -> str:
 
 
 def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
-    """Say what the first labels of columns, rows and dimensions were taken for, and the last."""
+    """Say what the first two and the last labels of columns, rows and dimensions count."""
     labels = mapping.get("labels", {})
     if not isinstance(labels, Mapping):
         raise TypeError("mapping.labels is none")
@@ -395,7 +396,6 @@ def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
 
 
 def _counted(condition: Mapping[str, object]) -> str:
-    """Say whom a label counts."""
     words = []
     for feature, values in condition.items():
         own = values if isinstance(values, list) else [values]

@@ -1,4 +1,4 @@
-"""Collect what is drafted of tables."""
+"""The draft of a schema and a mapping, as it is collected table by table."""
 
 from __future__ import annotations
 
@@ -20,21 +20,18 @@ from recon_cli.sources.read.table_reading import NAMELESS
 
 
 class Drafted:
-    """Collect the features, tables and labels of a draft, with what is doubted and asked.
+    """Collect the features, tables and labels of a draft, with doubts and questions.
 
     Attributes:
-        features: Features of the schema.
-        tables: Its tables.
         labels: Axis → label → what it counts.
         leave_out: Headers of columns and rows that are not used.
-        paths: What a row calls its place → the names of the place, the outermost first.
+        paths: Text of a row's place → the names of the place, the outermost first.
         cells: Table → what it counts, and of which places.
         table_of: Part of a file → its table.
         totals: Table → place → its people.
-        joined: Parts whose people are those of a column of another one.
+        joined: Names of parts that sums join with columns of other parts.
         missing: How many counts have no row, of files with a row per count.
-        doubts: What was taken for granted.
-        questions: What is asked.
+        doubts: Assumptions, a sentence each.
         asked: Headers and labels that questions are about.
     """
 
@@ -54,7 +51,7 @@ class Drafted:
         self.asked: set[str] = set()
 
     def rows_of(self, part: Part) -> list[Words]:
-        """Return the place of each row of a wide table, by the names that all tables share."""
+        """Return the path of the place of each row of a wide table."""
         return [self.paths[PART_OF.join(path)] for path in part.table.rows]
 
     def conditions(
@@ -63,12 +60,12 @@ class Drafted:
         crossed: Iterable[Condition] = (),
         tables: Mapping[int, int] | None = None,
     ) -> dict[int, Condition]:
-        """Add the features of a structure to the schema; return what each line counts of them."""
+        """Add the features of a structure to the schema; return the condition of each line."""
         self.doubts += structure.doubts
         return self.features.conditions(structure, crossed, tables)
 
     def add_table(self, cells: Sequence[Condition], part: Part, places: Sequence[Hashable]) -> None:
-        """Add a table; or give the places of a part to the one that has all its cells already."""
+        """Add a table, or add the places of a part to a known table with all of its cells."""
         keys = frozenset(map(key_of, cells))
         own = frozenset(places)
         for name, (known, taken) in self.cells.items():
@@ -97,7 +94,7 @@ class Drafted:
         )
 
     def _note_lacking(self, lacking: int, every: int, part: Part) -> None:
-        """Note the counts of a table that the sheet of a place does not have."""
+        """Note the counts of a table that the sheet of a place lacks."""
         if lacking:
             self.missing += lacking
             self.doubts.append(
@@ -112,12 +109,12 @@ class Drafted:
         counts: Sequence[int],
         rows: Sequence[int] | None = None,
     ) -> None:
-        """Note how many people a table has in each place, as far as it has numbers of everybody.
+        """Note how many people a table has in each place, as far as it prints these numbers.
 
         Args:
             places: The place of each row.
-            counts: The count of everybody among those of the part; none if there is none.
-            rows: Which rows; default all.
+            counts: Position of the part's count of everybody; empty without one.
+            rows: The rows to use; all by default.
         """
         if part.name in self.joined and not counts:
             return  # its people are those of a column of another table
@@ -130,11 +127,11 @@ class Drafted:
             found |= {place: number for place, number, is_known in told if is_known}
 
     def note_missing(self, places: Sequence[str], which: IntArray) -> None:
-        """Note the counts without a row: of each place, those that others of its level have.
+        """Note the missing rows of places: counts that other places of their level have.
 
         Args:
             places: The place of each row.
-            which: What each row counts, numbered.
+            which: The number of what each row counts.
         """
         depth = np.array([len(self.paths[place]) for place in places])
         place = np.unique(np.array(places), return_inverse=True)[1]
@@ -154,7 +151,7 @@ class Drafted:
     def each_once(
         self, lines: Iterable[int], conditions: Mapping[int, Condition], labels: Sequence[str]
     ) -> list[int]:
-        """Return lines without those that count what an earlier one counts, which are left out."""
+        """Return the first of lines that count the same; leave the others out of the draft."""
         first: dict[Key, int] = {}
         for line in lines:
             same = first.setdefault(key_of(conditions[line]), line)
@@ -167,7 +164,7 @@ class Drafted:
         return list(first.values())
 
     def say(self, axis: str, label: str, condition: Condition, sheet: str) -> None:
-        """Note what a label counts; of one sheet alone where another sheet says otherwise."""
+        """Note what a label counts; for one sheet alone if the label of another sheet differs."""
         before = self.labels.setdefault(axis, {}).get(label)
         if before is None or before == condition:
             self.labels[axis][label] = condition
@@ -175,7 +172,7 @@ class Drafted:
         self.labels.setdefault(f"{axis} of {sheet}", {})[label] = condition
 
     def ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
-        """Ask what lines are that are no parts of others, and leave them out until it is said."""
+        """Ask about the unplaced lines, and leave them out until the user answers."""
         self.questions += ask_some(structure, headers)
         if not structure.unplaced:
             return

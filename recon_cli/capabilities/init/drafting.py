@@ -62,7 +62,7 @@ _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
 
 @dataclass(frozen=True)
 class Draft:
-    """What was drafted.
+    """A drafted schema and mapping, with doubts and questions.
 
     Attributes:
         text: The schema as YAML.
@@ -92,11 +92,12 @@ def draft(
 
     Args:
         name: Name of the release.
-        statistics: Header of a column of means or the like → what is said of it.
-        are_kinds: Whether somebody says that all is about one place.
+        statistics: Header of a column of means or the like → what the user says of it.
+        are_kinds: Whether the user says that all is about one place.
 
     Raises:
-        SourceError: The draft is none that can be read.
+        SchemaError: The drafted schema contradicts itself.
+        SourceError: Numbers contradict what the user says.
     """
     parts = [part_of(file) for file in files]
     drafted = _Drafter(parts, name, statistics, are_kinds=are_kinds).draft(
@@ -109,7 +110,7 @@ def draft(
 
 
 def geoids_of(files: Sequence[TableFile]) -> dict[str, str]:
-    """Return a geoid for what stands for each place of files."""
+    """Map the text of each place in files to a geoid."""
     drafter = _Drafter([part_of(file) for file in files], "release")
     drafter.read()
     return drafter.places.geoids()
@@ -133,11 +134,6 @@ class _Drafter:
         self.found: list[StatisticTable] = []
 
     def draft(self, *, census: bool) -> Draft:
-        """Draft a schema and a mapping.
-
-        Args:
-            census: Whether geoids are those of the US census.
-        """
         self.read()
         self._add_statistics()
         geoids = self.places.geoids()
@@ -276,7 +272,7 @@ class _Drafter:
         self.drafted.doubts += taken_values(self.found)
 
     def _groups(self) -> list[list[Part]]:
-        """Return tables that count the same places or kinds, or have the same columns."""
+        """Group tables that count the same places or kinds, or have the same columns."""
         groups: list[list[Part]] = []
         for part in self.parts:
             table = part.table
@@ -305,7 +301,7 @@ class _Drafter:
         return groups
 
     def _add_places(self, part: Part) -> None:
-        """Add the places of a table; of sheets that are places all tell them together."""
+        """Add the places of a table, unless its sheet is a place (see `add_sheet_places`)."""
         if part.table.sheet_place is not None:
             return
         if part.table.are_kinds or (part.table.names.is_long and part.table.place is None):
@@ -345,7 +341,7 @@ class _Drafter:
 
 
 def _sums_alike(part: Part) -> list[str]:
-    """Say which sums no number shows, and that they are taken because others read so."""
+    """Return a doubt for each sum that no number shows, and that is accepted by alike sums."""
     table = part.table
     label = {
         row: PART_OF.join(path)
@@ -364,7 +360,7 @@ def _sums_alike(part: Part) -> list[str]:
 
 
 def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:
-    """Map headers of percentages to what they are shares of, if all tables agree."""
+    """Map headers of percentages to their parts and bases, if all tables agree."""
     found: dict[str, dict[str, object]] = {}
     differ: set[str] = set()
     for part in parts:
@@ -379,7 +375,7 @@ def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:
 
 
 def _have_same_rows(one: ProposedTable, other: ProposedTable) -> bool:
-    """Test whether two tables have the same rows; where each is of a place, most of them."""
+    """Test whether two tables have the same rows; most of them, if their sheets are places."""
     if one.sheet_place is None or other.sheet_place is None:
         return one.rows == other.rows
     return 2 * len({*one.rows} & {*other.rows}) > max(len(one.rows), len(other.rows))

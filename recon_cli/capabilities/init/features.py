@@ -15,22 +15,22 @@ from recon_cli.capabilities.init.structure import Structure
 from recon_cli.schema.geography import RESERVED_COLUMNS
 from recon_cli.sources.formats.vocabulary import Interval, interval
 
-#: No age is above.
+#: Greatest age.
 _OLDEST: Final = 200
-#: The feature of a table of everybody alone, which a schema must have one of.
+#: The feature of a table that counts only everybody, since a schema must have a feature.
 _ANYBODY: Final = "person"
 
 
 @dataclass
 class Features:
-    """The features of a schema in the making: the same for the same labels, in all tables.
+    """The features of a schema under construction: in all tables, the same labels are one feature.
 
-    They are two where one table is crossed by both or divides the same people by both, and where
-    headers call them by two names, if words say of no label what it is of.
+    They are two features if one table crosses them, or divides the same people by both; and if
+    headers give them two names, unless the labels say by themselves (ages, sexes) what they are.
 
     Attributes:
-        known: Each as counts tell it, with its name and the keys of its values.
-        doubts: What could not be told, a sentence each.
+        known: Each feature as drafted from counts, with its name and the keys of its values.
+        doubts: What stays unknown, a sentence each.
     """
 
     known: list[tuple[DraftedFeature, str, tuple[str, ...]]] = field(default_factory=list)
@@ -43,11 +43,11 @@ class Features:
 
     @property
     def forms(self) -> dict[str, object]:
-        """Map each feature to how a schema writes it."""
+        """Map each feature to its form in a schema."""
         return {name: {"categories": list(keys)} for name, keys in self.keys.items()}
 
     def forms_of(self, names: Iterable[str]) -> dict[str, object]:
-        """Return how a schema writes some features; where there are none, one of anybody."""
+        """Return the forms of some features in a schema; without any, one for everybody."""
         forms = self.forms
         return {name: forms[name] for name in names} or {_ANYBODY: {"categories": ["counted"]}}
 
@@ -57,11 +57,11 @@ class Features:
         crossed: Iterable[Condition] = (),
         tables: Mapping[int, int] | None = None,
     ) -> dict[int, Condition]:
-        """Add the features of a structure; return what each line counts of them.
+        """Add the features of a structure; return the condition of each line.
 
         Args:
-            crossed: What lines count that these are crossed with.
-            tables: Line → the number of its table; None where all are of one.
+            crossed: Conditions of the lines with which these lines are crossed.
+            tables: Line → the number of its table; None if all lines are of one table.
         """
         names: list[tuple[str, tuple[str, ...]]] = []
         taken = {name for condition in crossed for name in condition}
@@ -87,7 +87,7 @@ class Features:
         return found
 
     def _add(self, feature: DraftedFeature, used: Collection[str]) -> tuple[str, tuple[str, ...]]:
-        """Return the name of a feature and the keys of its values; the same for the same labels."""
+        """Return the name of a feature and the keys of its values: a known one's, or new ones."""
         own = {canonical(label) for label in feature.labels}
         for known, name, keys in self.known:
             if name not in used and bool(known.rest) == bool(feature.rest):
@@ -112,7 +112,7 @@ class Features:
         return name, keys
 
     def _are_two(self, one: DraftedFeature, other: DraftedFeature) -> bool:
-        """Test whether features of the same labels are two, by their names; and say so."""
+        """Test whether features with the same labels differ by their names; add a doubt if so."""
         names = [canonical(each.name) for each in (one, other)]
         if not all(names) or names[0] == names[1] or usual_name(one.labels):
             return False
@@ -127,7 +127,7 @@ class Features:
 def _wholes(
     structure: Structure, number: int, tables: Mapping[int, int] | None
 ) -> set[tuple[int, frozenset[tuple[int, frozenset[int]]]]]:
-    """Return what a feature divides: of each table the other values of its lines."""
+    """Return the people whom a feature divides: the table and other values of its lines."""
     return {
         (
             0 if tables is None else tables.get(line, 0),
@@ -139,7 +139,7 @@ def _wholes(
 
 
 def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:
-    """Return distinct keys of a feature's values: ages as such, other words in Latin letters."""
+    """Return distinct keys for a feature's values: ages as they are, other words in Latin."""
     keys: list[str] = []
     spans = [interval(label) for label in feature.labels]
     told = [each for each in spans if each is not None]

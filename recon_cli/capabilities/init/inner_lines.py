@@ -1,4 +1,4 @@
-"""Lines that count some of the people of others, as words, numbers or somebody say."""
+"""Lines that count some of another line's people: by words, by numbers, or as the user says."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class InnerLines:
     """Lines that count some of the people of others.
 
     Attributes:
-        either: Line that others stand behind, and the whole that these are taken to be some of →
-            they, which words call some of others.
+        either: (line, its whole) → the lines behind this line that words call some of others, and
+            that are taken to count some people of the whole.
     """
 
     def __init__(self, features: LineFeatures, numbers: LineNumbers, said: Said) -> None:
@@ -31,15 +31,15 @@ class InnerLines:
         return is_said and line not in self.said.apart
 
     def is_wider(self, line: int, total: int) -> bool:
-        """Test whether somebody counts a line that is nowhere less than a total, and is more."""
+        """Test whether the user counts a line that is nowhere less than a total, and is more."""
         is_more = not self.numbers.exceeds(total, [line]) and self.numbers.exceeds(line, [total])
         return is_more and line in self.said.counted
 
     def wholes(self, heads: Sequence[int]) -> dict[int, int]:
-        """Map lines that are said to count some people to those that count them all.
+        """Map lines that are said to count some people to the lines that count all of these.
 
-        Where no sum tells the whole, it is the line of most of their words that is nowhere less.
-        A counted line that is nowhere less than the total of sums has this total in it.
+        Without sums, the whole is the line that is nowhere less and shares the most words.
+        A counted line that is nowhere less than the only total of sums contains this total.
 
         Args:
             heads: Lines that are no parts of others.
@@ -64,7 +64,7 @@ class InnerLines:
     def within_parts(self, heads: Sequence[int]) -> dict[int, int]:
         """Map lines that count some people to the part of a sum behind which they stand.
 
-        Behind the last part they may be of its total, unless lines behind other parts are of these.
+        Lines behind the last part may be of the total, unless lines stand behind other parts, too.
         """
         at = self.numbers.at
         some = [line for line in heads if self.is_some(line)]
@@ -87,9 +87,9 @@ class InnerLines:
         return found
 
     def may_exclude(self, whole_of: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
-        """Map lines to several that count some of their people, and may exclude each other.
+        """Map each line to several that count some of its people and may exclude each other.
 
-        They do as far as numbers go, and would tell what is withheld of each other.
+        The numbers allow that these exclude each other, which would give away withheld ones.
 
         Args:
             whole_of: Line → the line whose people it counts some of.
@@ -110,7 +110,7 @@ class InnerLines:
         }
 
     def add_subsets(self, lines: Sequence[int]) -> None:
-        """Add a feature for lines that count some of others: those counted, and the rest."""
+        """Add a feature (the people counted, and the rest) for lines that count some of others."""
         features, subsets = self.features, self.features.subsets
         sums = [(whole, parts) for whole, *parts in self.said.within if len(parts) > 1]
         for whole, parts in sums:  # parts of a sum exclude each other
@@ -138,7 +138,7 @@ class InnerLines:
                 features.add_below(line, {**values, number: frozenset((value,))})
 
     def _within_counted(self, some: Sequence[int], total: int) -> dict[int, int]:
-        """Map a total to the one counted line that is nowhere less, and others that are to it."""
+        """Map a total to the only counted line that is wider, and lines within it to the total."""
         wider = [line for line in some if self.is_wider(line, total)]
         if len(wider) != 1 or total in self.said.inner:
             return {}
@@ -151,9 +151,9 @@ class InnerLines:
         return {total: whole, **dict.fromkeys(within, total)}
 
     def _ask_either(self, lines: Iterable[int], part: int, whole: int) -> None:
-        """Ask of which of two lines count some people, where only words say that they do.
+        """Ask whether lines that only words call some of others are of a part or of its whole.
 
-        A block of columns under a header of its own is of the whole.
+        Lines without these words of their own (under a header) are taken to be of the whole.
         """
         told = {*self.said.counted, *self.said.inner}
         own = tuple(line for line in lines if line not in told)
@@ -166,7 +166,7 @@ class InnerLines:
             )
 
     def _depth(self, line: int) -> int:
-        """Count the lines that a line is some of, each some of the next."""
+        """Count the steps from a line to its outermost whole."""
         subsets, depth = self.features.subsets, 0
         while line in subsets and depth < len(self.features.labels):
             line, depth = subsets[line], depth + 1

@@ -1,4 +1,4 @@
-"""Find the files to read, and tell of what kind they are."""
+"""Find the files to read, and the kind of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recon_cli.sources.legacy import PRODUCTS
 from recon_cli.sources.tidy_file import is_tidy
 
 TIDY: Final = "tidy"
-#: A state's files; of which product, is told from their names.
+#: A state's files; their names tell the product.
 LEGACY: Final = "legacy"
 
 _TIDY_SUFFIXES: Final = (".csv", ".parquet")
@@ -21,7 +21,7 @@ _READABLE: Final = (
     "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files, or tables as "
     "they are downloaded (.csv, .tsv, .txt, .xlsx, .xls, .ods, .json, or zips of them)"
 )
-#: Tables of any other format; which, is told from what is in them.
+#: Tables of any other format; their content tells which.
 TABLES: Final = "tables"
 _TABLE_SUFFIXES: Final = (
     *(".csv", ".tsv", ".tab", ".txt", ".json", ".gz", ".zip"),

@@ -86,7 +86,7 @@ def _of_rows(group: Sequence[Part], at_path: Mapping[Words, int]) -> Intervals:
 def _row_sums(
     group: Sequence[Part], block: Intervals, at_path: Mapping[Words, int]
 ) -> list[Relation]:
-    """Return the sums that tables of the same rows show among these, together."""
+    """Return the sums of rows that tables with the same rows show, alone or together."""
     found: dict[tuple[int, tuple[int, ...]], Relation] = {}
     positions = np.arange(block.low.shape[1])
     base = max(part.table.relations.base for part in group)

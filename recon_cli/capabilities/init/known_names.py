@@ -13,7 +13,7 @@ from recon_cli.sources.read.choices import Choices, columns_named
 from recon_cli.sources.read.row_labels import rows_named
 from recon_cli.sources.read.table_reading import NAMELESS
 
-#: Columns that a refusal names.
+#: Most columns that a message names.
 _MOST_NAMED: Final = 20
 
 
@@ -63,7 +63,7 @@ def require_known(readings: Sequence[Proposal], choices: Choices, passed: Sequen
 
 
 def _has_line(table: ProposedTable, name: str, word: str) -> bool:
-    """Test whether a table has a row or a value of which a flag says something."""
+    """Test whether a table has a row or a value that a flag names."""
     if name == "leave-out":
         return word in dict(table.left_rows) or word == table.left_as
     if name in {"total", "apart"} and (table.grid.texts == word).any():

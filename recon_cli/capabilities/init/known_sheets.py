@@ -18,9 +18,9 @@ from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
 
 def part_of(file: TableFile) -> Part:
-    """Return the table of a file as its numbers say that it is read.
+    """Return the table of a file as its numbers propose to read it.
 
-    A known format says with certainty which columns are places, dimensions and counts.
+    For a known format it is certain which columns are places, dimensions and counts.
     """
     if file.table is not None:
         return Part(
@@ -52,10 +52,10 @@ def plain_sheet(
     """Return a table of a known format as a sheet of a header and rows.
 
     Args:
-        said: Totals that no number shows, and what excludes each other.
+        said: The user's totals and sums, and what excludes each other.
 
     Returns:
-        The sheet; what its columns are; and for each header of a count how the format calls it.
+        The sheet; the roles of its columns; and for each header of a count its name in the format.
     """
     paths = [
         label_parts(roles.labels.get(each.header, "")) or each.parts or (each.header,)

@@ -14,15 +14,15 @@ from recon_cli.sources.read.row_labels import Path
 from recon_cli.sources.read.words import Sense, says
 
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d([-/]\d\d)?")
-#: No age is above.
+#: Greatest age.
 _OLDEST: Final = 120
 _SEPARATORS: Final = " -–—:,;/|\u00a0"
 
 
 def are_apart(labels: Sequence[str]) -> bool:
-    """Tell whether labels exclude each other by their words alone.
+    """Test whether labels exclude each other by their words alone.
 
-    Ages that do not overlap do, dates, and the sexes.
+    Ages that do not overlap do so, and dates, and the sexes.
 
     Example:
         >>> are_apart(["0-4", "5+"]), are_apart(["2022", "2023"]), are_apart(["Ill", "Poor"])
@@ -38,15 +38,15 @@ def are_apart(labels: Sequence[str]) -> bool:
 
 
 def ends_in_note(span: Interval) -> bool:
-    """Test whether a span of ages is none: its last digit is a footnote's."""
+    """Test whether a number is too large for an age, so that its last digit is a footnote's."""
     return max(span[0], span[1] or 0) > _OLDEST
 
 
 def crossing(paths: Sequence[Path], whole: Path) -> list[tuple[str, ...]] | None:
-    """Return the words of labels one by one where these are every combination of them.
+    """Split labels that are all combinations of the words of two groups or more.
 
     Returns:
-        For each word of a label the words of all labels; None where they are no combinations.
+        For each position in a label, the words of all labels; None unless all combinations occur.
 
     Example:
         >>> crossing([("Boys", "0-4"), ("Boys", "5+"), ("Girls", "0-4"), ("Girls", "5+")], ("All",))
@@ -63,10 +63,10 @@ def crossing(paths: Sequence[Path], whole: Path) -> list[tuple[str, ...]] | None
 
 
 def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
-    """Tell what labels have in common beside their whole, and what tells each of them apart.
+    """Return what labels have in common beside their whole, and the words that tell them apart.
 
     Args:
-        whole: The label of what they are parts of.
+        whole: The label of the whole whose parts the labels are.
 
     Example:
         >>> shared([("Sex", "Girls"), ("Sex", "Boys")], ("All pupils",))

@@ -1,4 +1,4 @@
-"""Features of lines of counts in the making, and the values of them that each line counts."""
+"""Features under construction, and the values that each line of counts has of them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.row_labels import Path
 from recon_cli.sources.read.words import Sense, is_word
 
-#: Feature, by its place → the places of its values.
+#: Position of a feature → positions of its values.
 Values = Mapping[int, frozenset[int]]
 
 
 @dataclass(frozen=True)
 class DraftedFeature:
-    """A feature that counts tell.
+    """A feature that is drafted from counts.
 
     Attributes:
-        name: What the headers call it; empty where they do not.
+        name: Its name in the headers; empty where they have none.
         labels: Its values as they are printed.
-        rest: What those are called who have none of the values; empty where everybody has one.
+        rest: Label of the people with none of the values; empty where everybody has one.
         has_total: Whether some line counts all of its values.
     """
 
@@ -35,15 +35,15 @@ class DraftedFeature:
 
 @dataclass
 class LineFeatures:
-    """Features in the making, and the values that each line counts.
+    """Features under construction, and the values that each line counts.
 
     Attributes:
         labels: The words of each line, outermost first.
         lattice: The sums among the lines.
         subsets: Line → a line whose people it counts some of.
-        values: Line → feature, by its place → the values that the line counts; of a feature that
-            is not there, all.
-        doubts: What was taken so without being shown, a sentence each.
+        values: Line → position of a feature → positions of the values that the line counts; all
+            values of an absent feature.
+        doubts: Assumptions that no number shows, a sentence each.
     """
 
     labels: Mapping[int, Path]
@@ -58,15 +58,15 @@ class LineFeatures:
         return " ".join(self.labels.get(line, ()))
 
     def quoted(self, lines: Sequence[int]) -> str:
-        """Return the first of some lines as a sentence names them."""
+        """Return the words of the first four lines, quoted for a sentence."""
         return ", ".join(repr(self.words(line)) for line in lines[:4])
 
     def values_of(self, line: int | None) -> Values:
-        """Return the values that a line counts; none of a line that is not there."""
+        """Return the values that a line counts; an empty mapping (all values) if none are known."""
         return {} if line is None else self.values.get(line, {})
 
     def add_below(self, line: int, values: Values) -> None:
-        """Add values of a line to those of all that are parts or percentages of it."""
+        """Add values to a line, its parts and the lines that count some of these."""
         for each in self._below(line):
             self.values[each] = {**values, **self.values.get(each, {})}
 
@@ -90,7 +90,7 @@ class LineFeatures:
             self.add_below(line, {**self.values_of(whole), number: frozenset((place,))})
 
     def add_peers(self, lines: Sequence[int]) -> None:
-        """Add a feature whose values are lines of which no total is printed."""
+        """Add a feature whose values are lines without a printed total."""
         name, short = shared([self.labels.get(line, ()) for line in lines], ())
         short = without_ends(short)
         number = len(self.features)
@@ -113,9 +113,9 @@ class LineFeatures:
         return " ".join(told) or " ".join(words[-1:]) or str(line)
 
     def value_called(self, label: str) -> tuple[int, int] | None:
-        """Return the feature, and its value, that lines whose sums are shown call so.
+        """Return the positions of the feature with shown sums and the value that have this label.
 
-        Where stars hide the sum, lines of one name count what others of that name count.
+        Where stars hide a sum, a line counts what other lines with its label count.
         """
         for number, feature in enumerate(self.features):
             names = [canonical(each) for each in feature.labels]
@@ -124,7 +124,7 @@ class LineFeatures:
         return None
 
     def _below(self, line: int) -> set[int]:
-        """Return a line, all that are parts of it and of its parts, and percentages of these."""
+        """Return a line, its parts at every depth, and the lines that count some of these."""
         below = set(self._parts_below(line))
         return below | {each for each in self.subsets if self.subsets[each] in below}
 

@@ -1,4 +1,4 @@
-"""Numbers of the lines of a table: what they allow lines to be of others."""
+"""Numbers of the lines of a table, and the relations between lines that these numbers allow."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.possible_sums import possible_splits
 from recon_cli.capabilities.init.proposal.relation import Relation
 
-#: Lines whose numbers agree by a smaller chance than one in two to this power are one.
+#: Lines are the same if their numbers would agree by chance once in two to this power, or less.
 FEWEST_BITS: Final = 10.0
 
-#: So few are left for what is withheld that it may be told.
+#: Most people left for withheld numbers that count as giving them away.
 _FEW: Final = 10
-#: Positions in which two totals agree, of which one alone may do so by chance.
+#: Positions in which two totals must agree: in a single one they may do so by chance.
 _FEWEST_EQUAL: Final = 2
 
 
@@ -37,7 +37,7 @@ class LineNumbers:
     base: int
 
     def divide_twice(self, one: Relation, other: Relation) -> bool:
-        """Test whether the same people are divided into parts of other numbers: by two things."""
+        """Test whether two sums divide the same total differently, and so by two features."""
         wholes = self._off(one.line, other.line)
         pairs = zip(one.of, other.of, strict=True)
         slack = 2 * (self.base - 1)
@@ -45,7 +45,7 @@ class LineNumbers:
         return is_same and any((self._off(*pair) > slack).any() for pair in pairs)
 
     def _off(self, one: int, other: int) -> FloatArray:
-        """Return how far two lines are apart where both are told."""
+        """Return the absolute differences of two lines where both are told."""
         a, b = self.at[one], self.at[other]
         both = self.block.known[a] & self.block.known[b]
         found: FloatArray = np.abs(self.block.low[a] - self.block.low[b])[both]
@@ -56,7 +56,7 @@ class LineNumbers:
         return max(lines, key=lambda line: float(self.block.low[self.at[line]].sum()))
 
     def exceeds(self, largest: int, others: Sequence[int]) -> bool:
-        """Test whether a line is nowhere less than others where both are told, or may be."""
+        """Test whether a line is nowhere less than others where both are told, else by bounds."""
         block, at = self.block, self.at[largest]
         if not block.low.shape[1]:
             return False
@@ -71,9 +71,9 @@ class LineNumbers:
         return True
 
     def may_exclude(self, whole: int, parts: Sequence[int]) -> bool:
-        """Test whether lines may exclude each other within one, and would tell what is withheld.
+        """Test whether parts of a whole may exclude each other, and would give numbers away.
 
-        Nowhere do they add up to more, and somewhere they leave few for one that is withheld.
+        Nowhere do they add up to more, and somewhere they leave few people for a withheld part.
         """
         block, at, own = self.block, self.at[whole], [self.at[line] for line in parts]
         slack = (self.base - 1) * (len(parts) + 1)
@@ -83,7 +83,7 @@ class LineNumbers:
         return bool((left >= 0).all()) and bool((is_open & (left <= _FEW)).any())
 
     def may_add_up(self, total: int, parts: Sequence[int]) -> bool:
-        """Test whether lines may add up to another; a position with one star at most tells."""
+        """Test whether lines may add up to another, and somewhere at most one is withheld."""
         block = self._lines((total, *parts))
         slack = (self.base - 1) * (len(parts) + 1)
         low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
@@ -96,7 +96,7 @@ class LineNumbers:
     ) -> Iterator[tuple[tuple[int, ...], ...]]:
         """Yield the ways in which lines may add up to a total, all of them or in two groups.
 
-        What is withheld leaves it open; where all is printed sums are found by themselves.
+        It yields nothing where all numbers are printed: such sums are found by other means.
         """
         block = self._lines((total, *others))
         parts = list(range(1, len(others) + 1))
@@ -110,7 +110,7 @@ class LineNumbers:
             yield tuple((total, *(others[i] for i in own)) for own in split)
 
     def groups_of_one_sum(self, lines: list[int]) -> list[list[int]]:
-        """Group lines beside each other whose sums are the same in all positions.
+        """Split lines into consecutive groups with the same sum in all positions.
 
         Each group divides the same whole, which is not printed.
 
@@ -140,7 +140,7 @@ class LineNumbers:
         """Test whether two lines have the same numbers, within rounding, and hardly by chance.
 
         Args:
-            are_totals: Whether words call both a total, which no number need bear out.
+            are_totals: Whether words call both lines a total, so that chance is not tested.
         """
         a, b = self.at[one], self.at[other]
         both = self.block.known[a] & self.block.known[b]
@@ -157,7 +157,7 @@ class LineNumbers:
     def have_room(
         self, line: int, steps: frozenset[int], told: Mapping[int, frozenset[int]]
     ) -> bool:
-        """Test whether a line has room for all that are in it, and in all that meet it."""
+        """Test whether a line is between the sums of the lines within it and of those it meets."""
         values = told.values()
         single = [at for at, own in told.items() if not any(other < own for other in values)]
         inner = [at for at in single if told[at] <= steps]

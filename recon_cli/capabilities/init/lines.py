@@ -35,22 +35,22 @@ from recon_cli.sources.read.choices import columns_named
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.read.words import Sense, says
 
-#: Of more lines, those that are parts in their own table are not looked at across tables.
+#: Most lines of which all are searched across tables; of more, only those that are no parts.
 _MOST_LINES: Final = 200
-#: Columns of another table that may add up to one.
+#: Fewest columns of a table that may add up to a column of another one.
 _FEWEST_PARTS: Final = 2
 
 
 @dataclass(frozen=True)
 class Part:
-    """One table of a file, as its numbers say that it is read.
+    """One table of a file, as its numbers propose to read it.
 
     Attributes:
-        levels: What its places are called, the largest first.
-        called: Header of a column of counts → how a mapping calls it.
+        levels: The names of the levels of its places, the largest first.
+        called: Header of a column of counts → its name in a mapping.
         is_sheet: Whether it is of no known format, so that the mapping says how it is read.
-        published: Name of the table, where the format tells it.
-        number: Which of the tables of its sheet it is, from 1.
+        published: Name of the table, where the format has one.
+        number: Position of the table in its sheet, from 1.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Name its sheet, or its file; with its number where others are before it."""
+        """Return the name of the sheet or file, with the table's number unless it is the first."""
         return table_name(self.document.sheet or self.document.name, self.number)
 
     @property
@@ -78,17 +78,17 @@ class Part:
 
     @property
     def label(self) -> str:
-        """Return how messages name it."""
+        """Return the name of the table in messages."""
         return self.table.grid.label
 
     def column(self, at: int) -> str:
-        """Return how a mapping calls a column of counts."""
+        """Return the name of a column of counts in a mapping."""
         header = self.table.header(at)
         return self.called.get(header, header)
 
     @property
     def numbers(self) -> Intervals:
-        """Return the counts of its rows: rows by columns of counts."""
+        """Return the counts of the table: rows by columns of counts."""
         region = replace(self.table.region, numeric=np.array(self.table.counts, dtype=np.intp))
         return intervals_of(self.table.grid, region)
 
@@ -105,7 +105,11 @@ class Part:
 
 @dataclass(frozen=True)
 class _Line:
-    """Columns that are one count: one, or those of the same header in tables of other places."""
+    """A column of counts, with columns of the same header in tables of other places.
+
+    Attributes:
+        columns: For each, the number of its table and the column.
+    """
 
     header: str
     words: Words
@@ -116,10 +120,10 @@ class Lines:
     """The columns of counts of tables whose rows are the same places, or others.
 
     Attributes:
-        joined: Names of tables that sums across tables join, once the structure is told.
+        joined: Names of tables that sums across tables join; filled by `structure`.
 
     Args:
-        rows: For each table, the place of each row, by the names that all tables have for it.
+        rows: For each table, the path of the place of each row.
     """
 
     def __init__(self, parts: Sequence[Part], rows: Sequence[Sequence[Words]]) -> None:
@@ -152,16 +156,16 @@ class Lines:
 
     @property
     def headers(self) -> list[str]:
-        """Return how a mapping calls each line."""
+        """Return the name of each line in a mapping."""
         return [line.header for line in self.lines]
 
     @property
     def tables(self) -> dict[int, int]:
-        """Map each line to the number of the table that has it, the first of several."""
+        """Map each line to the number of its (first) table."""
         return {i: line.columns[0][0] for i, line in enumerate(self.lines)}
 
     def of_parts(self) -> Iterator[tuple[Part, list[tuple[str, int]]]]:
-        """Yield each table with its columns: how a mapping calls each, and its line."""
+        """Yield each table with its columns: the name of each in a mapping, and its line."""
         for number, part in enumerate(self.parts):
             yield (
                 part,
@@ -173,7 +177,7 @@ class Lines:
             )
 
     def structure(self) -> Structure:
-        """Tell the features of the lines."""
+        """Find the features of the lines."""
         of_column = {column: i for i, line in enumerate(self.lines) for column in line.columns}
         sums: list[Relation] = []
         subsets: dict[int, int] = {}
@@ -212,8 +216,8 @@ class Lines:
     def _across(self, sums: Sequence[Relation]) -> Iterator[Relation]:
         """Yield sums of lines of several tables.
 
-        Of lines that are parts in their own table already, none that chance may have made; nor one
-        of some parts of a sum whose total is the same line printed again.
+        If lines are parts in their own table already, the sum must be far from chance. Skip a sum
+        with some parts of another sum, if the totals of both have the same numbers.
         """
         parts = {part for each in sums for part in each.of}
         together = {frozenset(each.of) for each in sums}  # and have a total of their own
@@ -232,16 +236,16 @@ class Lines:
                     yield Relation(Axis.COLUMNS, total, own, each.support, step=each.step)
 
     def _is_rival(self, total: int, parts: Sequence[int], sums: Sequence[Relation]) -> bool:
-        """Test whether a line that a total prints again is the sum of some of the same parts."""
+        """Test whether a line with the numbers of a total is a sum with some of the same parts."""
         return any(
             not {*parts}.isdisjoint(each.of) and self.are_equal(total, each.line) for each in sums
         )
 
     def _said(self) -> Iterator[Relation]:
-        """Yield the sums of lines of several tables that somebody says.
+        """Yield the sums of lines of several tables that the user says.
 
         Raises:
-            SourceError: Numbers break one.
+            SourceError: Numbers break such a sum.
         """
         at = {line.header: i for i, line in enumerate(self.lines)}
         for each in dict.fromkeys(said for part in self.parts for said in part.table.said_sums):
@@ -259,13 +263,13 @@ class Lines:
                 yield Relation(Axis.COLUMNS, own[0], tuple(own[1:]), replace(support, is_said=True))
 
     def _by_words(self, known: Sequence[Relation], said: Set[int]) -> Iterator[Relation]:
-        """Yield sums of lines of another table whose headers have all words of the total's.
+        """Yield sums of lines of another table whose headers have all words of the total's header.
 
-        No number breaks one, and two show those of a table; where fewer do, they are asked about,
-        too.
+        No number breaks these sums. If fewer than two numbers show the sums of a table, they are
+        asked about, too.
 
         Args:
-            said: Lines of which somebody says that they are no parts.
+            said: Lines that are no parts, as the user says.
         """
         told = {(each.line, frozenset(each.of)) for each in known}
         words = [_words_of(line.words) for line in self.lines]
@@ -288,7 +292,7 @@ class Lines:
                 self.questions.append(self._question(found))
 
     def _question(self, sums: Sequence[Relation]) -> OpenQuestion:
-        """Ask about sums of the columns of one table, all at once."""
+        """Return one question about all sums of the columns of a table."""
         said = []
         for each in sums:
             total, *parts = (self.lines[i].header for i in (each.line, *each.of))
@@ -318,7 +322,7 @@ class Lines:
 
     @cached_property
     def block(self) -> Intervals:
-        """Return the numbers: lines by places."""
+        """Return the numbers of all lines: lines by places."""
         places = {
             place: i for i, place in enumerate(dict.fromkeys(p for own in self.rows for p in own))
         }
@@ -357,10 +361,10 @@ def _once(sums: Sequence[Relation]) -> list[Relation]:
 
 
 def column_sums(table: ProposedTable, at: Mapping[int, int]) -> list[Relation]:
-    """Return the sums of a table's columns that numbers show, or somebody says.
+    """Return the sums of a table's columns that numbers show, or the user says.
 
     Args:
-        at: Column → the number that lines have instead.
+        at: Column → its line.
     """
     return [
         moved(each, at)
@@ -372,12 +376,12 @@ def column_sums(table: ProposedTable, at: Mapping[int, int]) -> list[Relation]:
 
 
 def moved(each: Relation, at: Mapping[int, int]) -> Relation:
-    """Return a relation among lines of other numbers."""
+    """Return a relation with its lines renumbered."""
     return replace(each, line=at[each.line], of=tuple(at[part] for part in each.of), rivals=())
 
 
 def subsets_of(table: ProposedTable, at: Mapping[int, int]) -> dict[int, int]:
-    """Return each line that is a percentage's count → the line that is its hundred per cent."""
+    """Map the line of which a percentage is a share to the line that is its hundred per cent."""
     found: dict[int, int] = {}
     for each in table.relations.ratios(Axis.COLUMNS):
         part, base = each.of

@@ -15,7 +15,7 @@ from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.read.table_reading import NAMELESS
 
-#: Parts of a total of places.
+#: Fewest parts of a total of places.
 _FEWEST_PLACES: Final = 2
 
 
@@ -34,7 +34,7 @@ def add_long_places(places: PlaceTree, part: Part) -> None:
     named[""] = named.get(NAMELESS, [])
 
     def beside(total: int, parts: Sequence[int]) -> tuple[int, ...]:
-        """Return the parts of a place; those of its group where others have its name, too."""
+        """Return the parts of a place; only those of its group if other places have its name."""
         path = paths[total]
         is_alone = len(named[path[-1]]) == 1
         return tuple(i for i in parts if is_alone or paths[i][:-1] == path[:-1])
@@ -66,9 +66,9 @@ def add_long_places(places: PlaceTree, part: Part) -> None:
 def _nameless_total(
     table: ProposedTable, paths: Sequence[Words], numbers: Intervals
 ) -> PlaceSum | None:
-    """Return the rows without any place as those of all, where a column says what places are of.
+    """Return the sum of all places, if rows without a place are their total.
 
-    Numbers show it in one combination at least, and break it in none.
+    Numbers show the sum in one combination at least, and break it in none.
 
     Args:
         paths: The words of each place.
@@ -84,7 +84,7 @@ def _nameless_total(
 
 
 def codes_of_places(part: Part) -> dict[int, str]:
-    """Return the place of a table, by its number → its code, where a column has codes of them."""
+    """Map the position of each place to its code, if a column has such codes."""
     table, grid = part.table, part.table.grid
     key = table.place
     twins = [at for at, other in table.names.twins.items() if other == key]

@@ -21,7 +21,7 @@ def slug(text: str) -> str:
 
 
 def usual_name(labels: Sequence[str]) -> str:
-    """Return what labels are of by themselves; empty where they do not say.
+    """Return the feature that labels have by their words alone; empty if unknown.
 
     >>> usual_name(["Girls", "Boys"]), usual_name(["0-4", "5+"]), usual_name(["Muslim", "Hindu"])
     ('sex', 'age', '')
@@ -39,7 +39,7 @@ def usual_name(labels: Sequence[str]) -> str:
 
 
 def canonical(label: str) -> str:
-    """Return a label as another table may print it, in other letters.
+    """Return the standard form of a label, for comparison with other tables.
 
     >>> canonical("Boys") == canonical("male"), canonical(" Year  7")
     (True, 'year 7')
@@ -58,8 +58,8 @@ def levels_of(lengths: Sequence[int], said: Sequence[str], *, has_whole: bool) -
     """Return the name of each level of drafted geoids by their length.
 
     Args:
-        said: What the files call places, the largest first.
-        has_whole: Whether the shortest is all places together.
+        said: The names of the levels in the files, the largest first.
+        has_whole: Whether the shortest geoid is that of all places together.
     """
     finest = sorted(set(lengths), reverse=True)
     names = [slug(each) for each in reversed(said)] or ["place"]

@@ -9,14 +9,14 @@ from typing import Final
 
 from recon_cli.sources.read.words import Sense, either, found_in, in_latin, meanings, says
 
-#: What may follow a marker, or stand around it, in a sentence.
+#: Punctuation behind a marker, or around it, in a sentence.
 _PUNCTUATION: Final = ".,;:()'\"\u201c\u201d\u2018\u2019\u300c\u300d\u300e\u300f"
 #: Quotation marks and stops without a blank before or behind them.
 _OPENING: Final = re.compile(r"[\u300c\u300e]")
 _UNSPACED: Final = re.compile(r"[\u300d\u300f\u3002\uff0c\uff1b]")
-#: What ends a clause.
+#: Characters that end a clause.
 _ENDS: Final = (";", ".", "\u3002", "\uff1b")
-#: Letters of a note that are shown.
+#: Most letters of a note that are shown.
 _LONGEST: Final = 70
 
 
@@ -26,8 +26,8 @@ class NotedRule:
 
     Attributes:
         text: The note.
-        below: Counts under it are suppressed.
-        markers: The texts that it says to be in their place; none where it names none.
+        below: Counts under this number are suppressed.
+        markers: The texts in place of these counts that the note names.
     """
 
     text: str
@@ -42,10 +42,10 @@ def noted_rule(texts: Iterable[str], markers: Sequence[str]) -> NotedRule | None
 
     Args:
         texts: Texts beside the numbers.
-        markers: What stands in place of counts.
+        markers: Texts in place of counts.
 
     Returns:
-        None where no note says so, or two say different things.
+        None where no note says a number, or notes say different numbers.
 
     Example:
         >>> noted_rule(["Source: school census", "* fewer than five pupils"], ["*"])
@@ -75,7 +75,7 @@ def noted_rule(texts: Iterable[str], markers: Sequence[str]) -> NotedRule | None
 
 
 def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
-    """Return the markers of which a note says that they stand for nobody; empty for a blank.
+    """Return the markers that stand for zero according to a note; "" for a blank.
 
     Example:
         >>> sorted(noted_zeros(["x = secret; – = nichts vorhanden", "- nil"], ["x", "–", "-"]))
@@ -104,9 +104,9 @@ def noted_zeros(texts: Iterable[str], markers: Sequence[str]) -> frozenset[str]:
 
 
 def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
-    """Return the thresholds that a note says, by the markers that it says them of.
+    """Map the markers that a note names to their thresholds.
 
-    What follows a marker is of it; what comes before the first, of all in the same clause.
+    The words behind a marker are about it; words before the first marker, about all in the clause.
 
     Example:
         >>> _named_rules(".. = secret (1-3 persons), : = not available", ["..", ":"])
@@ -124,7 +124,7 @@ def _named_rules(text: str, markers: Sequence[str]) -> dict[str, int]:
 
 
 def _clauses(text: str, markers: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return the words that follow each marker in a note; first those before any, under ""."""
+    """Return the words that follow each marker in a note; first, under "", those before any."""
     parts: list[tuple[str, list[str]]] = [("", [])]
     for i, word in enumerate(_UNSPACED.sub(r"\g<0> ", _OPENING.sub(r" \g<0>", text)).split()):
         bare = word.strip(_PUNCTUATION)

@@ -17,15 +17,15 @@ from recon_cli.sources.formats.sheet_texts import count_text
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 
-#: A number that is no count: negative, or of parts.
+#: A number that is no count: negative, with decimals, or a percentage.
 NO_COUNT: Final = re.compile(r"[-\u2212]\s?[0-9]+([.,][0-9]+)*%?|[0-9]*[.,][0-9]+%?|[0-9]+%")
 
 
 def odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterator[OpenQuestion]:
-    """Yield a question for a text among counts that nobody uses for what is withheld.
+    """Yield a question about the first text among counts that is no usual mark of withheld ones.
 
     Args:
-        said: Texts that are said to stand for counts that are not published.
+        said: Texts that are known to stand for counts that are not published.
     """
     for each in roles.counts:
         for odd in told.odd.get(each.at, ()):
@@ -46,7 +46,7 @@ def odd_words(roles: CountSheet, told: Survey, said: Collection[str]) -> Iterato
 
 
 def refuse_odd(roles: CountSheet, told: Survey, table: ProposedTable) -> None:
-    """Refuse a number among counts that is none, or of several rows.
+    """Refuse a number in place of a count that is no count, or that is merged over several rows.
 
     Raises:
         SourceError: Names the row, the column and a remedy.
@@ -70,6 +70,6 @@ def refuse_odd(roles: CountSheet, told: Survey, table: ProposedTable) -> None:
 
 
 def _is_no_count(grid: Grid, codes: Set[str], word: str) -> bool:
-    """Test whether a text among counts is a number that is none, and no code."""
+    """Test whether a text among counts is a number, but neither a count nor a code."""
     text = count_text(grid, word)
     return text not in codes and NO_COUNT.fullmatch(text) is not None

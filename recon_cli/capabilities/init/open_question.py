@@ -1,4 +1,4 @@
-"""Ask what the numbers of a sheet leave open, with the flags that answer it."""
+"""Questions that the numbers of a sheet leave open, with the flags that answer them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from recon_cli.sources.read.choices import SaidSum
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """Something that the numbers leave open.
+    """A question that the numbers leave open.
 
     Attributes:
-        text: What is asked, with the numbers that tell the answers apart.
-        answers: For each answer the flags that give it.
-        columns: The columns of the sheet that it is about.
-        needs_answer: Whether nothing can be read before it is answered.
+        text: The question, with the numbers that tell the answers apart.
+        answers: Answer → the flags that give it.
+        columns: The columns of the sheet that the question is about.
+        needs_answer: Whether nothing can be read before there is an answer.
     """
 
     text: str
@@ -28,7 +28,7 @@ class OpenQuestion:
 
     @property
     def summed(self) -> frozenset[str]:
-        """Return the names in the sums that answers say.
+        """Return the names in the sums of all answers.
 
         Example:
             >>> sorted(OpenQuestion("Is it so?", {"yes": "--sum 'All = Men + Women'"}).summed)
@@ -64,7 +64,7 @@ def each_some_of_next(names: Sequence[str]) -> dict[str, str]:
 def ask_ways(
     whole: str, ways: Iterable[Sequence[str]], columns: tuple[int, ...] = ()
 ) -> OpenQuestion:
-    """Ask which of several sets add up to a total, where rounded numbers do not tell.
+    """Ask which of several sets of names add up to a total, where rounded numbers leave it open.
 
     Example:
         >>> print(ask_ways("All", [["Car", "Bus"], ["Car", "Bus", "Boat"]]).text)

@@ -22,7 +22,7 @@ def are_nested(codes: Mapping[Path, str], paths: Sequence[Path]) -> bool:
 
 
 def numbered_geoids(paths: Mapping[Path, None]) -> dict[Path, str]:
-    """Return a geoid for each place: that of what it is part of, and a number."""
+    """Map each place to a geoid: its parent's geoid, and a number."""
     found: dict[Path, str] = {(): "A"}
     depth = 1
     while level := [path for path in paths if len(path) == depth]:

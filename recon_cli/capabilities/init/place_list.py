@@ -1,4 +1,4 @@
-"""Places of one list: which are parts of others, as numbers, words or somebody say."""
+"""Places of one list, and which are parts of which: by numbers, words, or as the user says."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.row_labels import PART_OF
 
-#: Withheld counts of the parts of a place that are hardly all of nobody.
+#: Fewest withheld counts of the parts of a place that are hardly all zero.
 _FEWEST_WITHHELD = 2
-#: One in this many places beside another has to be told, or nothing is known of their sum.
+#: At least one in this many places has to be told, or nothing is known of their sum.
 _FEWEST_TOLD = 4
-#: Choices that a question lists.
+#: Most choices that a question lists.
 _MOST_WAYS = 3
-#: Rows below one that may be its parts.
+#: The fewest and the most rows below a place that may be its parts.
 _FEWEST, _MOST = 2, 40
 
 
@@ -32,9 +32,9 @@ class Overfull:
     """A place whose parts add up to more than it has, so that some are parts of others.
 
     Attributes:
-        sums: Part → the rows below it that it may be the sum of.
-        beside: Parts without which the others add up.
-        divisions: Parts that follow each other, each time all of its people.
+        sums: Part → the rows below this part that may add up to it.
+        beside: Parts of which each, if left out, lets the others add up.
+        divisions: Groups of consecutive parts that each may add up to the place.
     """
 
     whole: str
@@ -48,7 +48,7 @@ class Division:
     """A place that two tables divide in two ways, each into all of its people.
 
     Attributes:
-        whole: What stands for the place; empty for all places of a table together.
+        whole: The text of the place; empty for all places of a table together.
         tables: How messages name the tables.
         parts: For each table, the places that the other does not have.
     """
@@ -64,7 +64,7 @@ class Possible:
 
     Attributes:
         others: The places beside it.
-        has_parts: Whether numbers show others that are its parts.
+        has_parts: Whether numbers show that other places are its parts.
     """
 
     whole: str
@@ -74,10 +74,10 @@ class Possible:
 
 @dataclass(frozen=True)
 class PossibleSums:
-    """Places within others that may be the sums of places beside all these: too few numbers tell.
+    """Places that may be the sums of loose places, though too few numbers show it.
 
     Attributes:
-        ways: Each a choice: the places, and for each its parts, which follow each other.
+        ways: The choices: each maps places to their parts, which are consecutive.
     """
 
     ways: tuple[Mapping[str, tuple[str, ...]], ...]
@@ -85,7 +85,7 @@ class PossibleSums:
 
 @dataclass(frozen=True)
 class SumOfPrinted:
-    """A place whose counts are those printed of its parts, so that all that is withheld is nobody.
+    """A place whose counts are the sums of its parts' printed ones, so that withheld ones are zero.
 
     Attributes:
         withheld: The parts with counts that are withheld.
@@ -97,12 +97,12 @@ class SumOfPrinted:
 
 @dataclass(frozen=True)
 class _Whole:
-    """A place with parts, in the first column that has its greatest number.
+    """A place with parts, and their numbers in the column in which the place has its greatest.
 
     Attributes:
-        text: What stands for it.
+        text: The text of the place.
         parts: Part → its least number.
-        slack: How far rounding may put it and the sum of its parts apart.
+        slack: Greatest difference between `number` and the sum of the parts by rounding.
     """
 
     text: str
@@ -116,8 +116,8 @@ class PlaceSheet:
     """The places of one table.
 
     Attributes:
-        label: How messages name it.
-        paths: What stands for each place → the names of what it is part of, and its own.
+        label: How messages name the table.
+        paths: Text of each place → the names of the places around it, and its own name.
     """
 
     label: str
@@ -125,7 +125,7 @@ class PlaceSheet:
 
     @cached_property
     def depth(self) -> int:
-        """Count how many names a place has at most."""
+        """Return the length of the longest path."""
         return max(map(len, self.paths.values()), default=0)
 
     @property
@@ -136,15 +136,15 @@ class PlaceSheet:
 
 @dataclass
 class PlaceList:
-    """Places that one table has, or several in the same order: their numbers tell together.
+    """Places that one table has, or several in the same order, whose numbers are used together.
 
     Attributes:
         labels: How messages name the tables.
         numbers: Places by counts, of each table.
         columns: The headers of these counts, of each table.
         base: What the counts are rounded to, at most.
-        totals: Places of which somebody says that those beside them are their parts.
-        apart: Places of which somebody says that they are no totals.
+        totals: Places whose parts are the places beside them, as the user says.
+        apart: Places that are no totals, as the user says.
     """
 
     labels: list[str] = field(default_factory=list)
@@ -159,7 +159,7 @@ class PlaceList:
         """Map each place to the one that it is part of.
 
         Raises:
-            SourceError: Places do not add up to the one that is said to be their total.
+            SourceError: Places do not add up to the place that the user calls their total.
         """
         numbers = Intervals.beside(self.numbers)
         fitting = [e for e in self.sums if fits(numbers, e.total, e.parts, self.base)]
@@ -193,9 +193,9 @@ class PlaceList:
         return above
 
     def possible(self, paths: Sequence[Path]) -> Iterator[Possible]:
-        """Yield the places that all others beside them may be parts of, where it is not asked yet.
+        """Yield the places that may contain all others beside them, unless the user has answered.
 
-        Without any part that numbers show such a place stands first, or last.
+        A place without parts that numbers show has to stand first, or last.
         """
         numbers, above = Intervals.beside(self.numbers), self.parents(paths)
         groups: dict[Path, list[int]] = {}
@@ -216,9 +216,9 @@ class PlaceList:
                     break
 
     def possible_sums(self, paths: Sequence[Path]) -> Iterator[PossibleSums]:
-        """Yield the places without parts that loose ones may be the parts of, by some number.
+        """Yield the places without parts that loose places may be the parts of.
 
-        Nor need there be one where the loose ones can be cut, in order, into parts of them all.
+        Some number has to show it, unless a run of loose places can be cut into parts of them all.
         """
         numbers, above = Intervals.beside(self.numbers), self.parents(paths)
         inner = {*above.values()}
@@ -247,7 +247,7 @@ class PlaceList:
     def _possible_parts(
         self, numbers: Intervals, whole: int, runs: Sequence[Sequence[int]]
     ) -> Sequence[Mapping[int, Sequence[int]]]:
-        """Return the places that follow each other and add up to another, in some number."""
+        """Return runs of places that may add up to a whole, and do so in some column."""
         told = numbers.known[whole] & (numbers.low[whole] > 0)
         found = [
             {whole: run[first:stop]}
@@ -261,7 +261,7 @@ class PlaceList:
         return found[:_MOST_WAYS]
 
     def second_divisions(self, paths: Sequence[Path]) -> Iterator[Division]:
-        """Yield the places that have parts, and that those beside them may add up to again."""
+        """Yield the places that have parts, and to which the places beside them may add up, too."""
         numbers, above = Intervals.beside(self.numbers), self.parents(paths)
         tops = [i for i in range(len(paths)) if i not in above]
         texts = [PART_OF.join(path) for path in paths]
@@ -275,9 +275,9 @@ class PlaceList:
                 yield Division(texts[whole], (label, label), (own, tuple(texts[i] for i in others)))
 
     def sums_of_printed(self, paths: Sequence[Path]) -> Iterator[SumOfPrinted]:
-        """Yield the places whose printed parts add up to them, where it is not said that they do.
+        """Yield places whose printed parts alone add up to them, unless the user calls them totals.
 
-        Rounded counts do not tell.
+        Yield none if counts are rounded.
         """
         numbers, above = Intervals.beside(self.numbers), self.parents(paths)
         for whole in sorted({*above.values()} - self.totals) if self.base == 1 else ():
@@ -292,14 +292,14 @@ class PlaceList:
                 yield SumOfPrinted(texts[0], tuple(texts[1:]))
 
     def sheets(self, paths: Sequence[Path]) -> Iterator[PlaceSheet]:
-        """Yield the places of each table, with the names of what they are part of."""
+        """Yield the places of each table, with the names of the places around them."""
         names = _names(paths, self.parents(paths))
         texts = [PART_OF.join(path) for path in paths]
         for label in self.labels:
             yield PlaceSheet(label, dict(zip(texts, names, strict=True)))
 
     def wholes(self, paths: Sequence[Path]) -> dict[Path, _Whole]:
-        """Return the places that have parts, where they have a number."""
+        """Map the path of each place with parts and a number to its numbers."""
         above = self.parents(paths)
         names, numbers = _names(paths, above), Intervals.beside(self.numbers)
         found: dict[Path, _Whole] = {}
@@ -315,12 +315,12 @@ class PlaceList:
         return found
 
     def tops(self, paths: Sequence[Path]) -> dict[Path, int]:
-        """Return the places that are part of no other."""
+        """Map the path of each place that is part of no other to its position."""
         above = self.parents(paths)
         return {name: i for i, name in enumerate(_names(paths, above)) if i not in above}
 
     def outermost(self, paths: Sequence[Path]) -> tuple[str, ...]:
-        """Return what stands for the largest places; where one has all people, for its parts."""
+        """Return the texts of the outermost places; if there is only one, of its parts."""
         above = self.parents(paths)
         tops = [i for i in range(len(paths)) if i not in above]
         shown = [i for i in above if above[i] in tops] if len(tops) == 1 else tops
@@ -329,7 +329,7 @@ class PlaceList:
     def has_people_of(
         self, other: PlaceList, tops: Mapping[Path, int], again: Mapping[Path, int]
     ) -> bool:
-        """Test whether other places add up to the same in every column that two tables have."""
+        """Test whether places of two lists have equal sums in all columns that two tables share."""
         if tops.keys() & again.keys() or len(tops) + len(again) <= _FEWEST:
             return False
         tables = zip(self.columns, self.numbers, strict=True)
@@ -376,7 +376,7 @@ class PlaceList:
             )
 
     def _cut(self, numbers: Intervals, whole: int, parts: Sequence[int]) -> Sequence[Sequence[int]]:
-        """Return the one way to cut parts into some that each may be all of a place."""
+        """Return the only way to cut parts into groups that each may add up to a whole, or ()."""
         ways: list[list[list[Sequence[int]]]] = [[[]], *([] for _ in parts)]
         for stop in range(_FEWEST, len(parts) + 1) if len(parts) <= _MOST else ():
             for start in range(stop - _FEWEST + 1):
@@ -390,11 +390,7 @@ class PlaceList:
 def _cuts(
     numbers: Intervals, wholes: Sequence[int], run: Sequence[int], base: int
 ) -> list[Mapping[int, Sequence[int]]]:
-    """Return the ways to cut places that follow each other into the parts of others, in order.
-
-    Args:
-        wholes: Each has some of them, and the next one those behind.
-    """
+    """Return the ways to cut a run of places into the parts of each whole, in order."""
     if not len(wholes) < len(run) <= _MOST or len(wholes) < _FEWEST:
         return []
     # From the last of the wholes: the places at which its parts may begin, and the ways behind.
@@ -419,7 +415,7 @@ def _ends(numbers: Intervals, places: Mapping[Path, int], column: int) -> tuple[
 
 
 def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
-    """Return the names of what each place is part of, and its own; none for all places together."""
+    """Return the path of each place: the names around it, and its own; () for the whole list."""
     inner = set(above.values())
     heads = {outer for i, outer in above.items() if paths[i][: len(paths[outer])] == paths[outer]}
     tops = [i for i in range(len(paths)) if i not in above]

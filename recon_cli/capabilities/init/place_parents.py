@@ -1,4 +1,4 @@
-"""Tell which place is part of which, by sums and by what stands beside the rows of a table."""
+"""Find which place is part of which, by sums and by the words beside the rows of a table."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from recon_cli.capabilities.init.proposal.evidence import CERTAIN_BITS
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.sources.read.row_labels import is_called_total
 
-#: Words that name a place, outermost first; none for all places together.
+#: Words that name a place, outermost first; empty for all places together.
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PlaceSum:
-    """A place whose numbers are the sums of others', by the places' numbers."""
+    """A place to whose counts those of other places add up; places are given by position."""
 
     total: int
     parts: tuple[int, ...]
@@ -141,7 +141,7 @@ def _sum_of_others(
 ) -> int | None:
     """Return the place whose counts are those of all others together, as far as rounding allows.
 
-    Small rounded counts allow too much: chance has to be far.
+    Small rounded counts fit easily, so that their agreement has to be unlikely by chance.
     """
     if len(tops) < 3 or not numbers.low.shape[1]:
         return None

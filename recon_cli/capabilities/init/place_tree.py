@@ -1,4 +1,4 @@
-"""Which place is part of which, by sums and by what stands beside the rows; and their geoids."""
+"""Find which place is part of which, by sums and by the words beside rows; and their geoids."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class PlaceTree:
         """Add the places of a table.
 
         Args:
-            label: How messages name it.
-            paths: The names of what each place is part of, and its own.
-            sums: The places that others add up to.
+            label: How messages name the table.
+            paths: For each place the names of the places around it, and its own name.
+            sums: The places to which other places add up.
             numbers: Places by counts.
-            codes: Place, by its number → its code.
+            codes: Position of a place → its code.
             columns: The headers of the counts.
             base: What the counts are rounded to.
-            totals: Places of which somebody says that those beside them are their parts.
-            apart: Places of which somebody says that they are no totals.
+            totals: Places whose parts are the places beside them, as the user says.
+            apart: Places that are no totals, as the user says.
         """
         own = self.lists.setdefault(tuple(paths), PlaceList())
         own.labels.append(label)
@@ -77,25 +77,25 @@ class PlaceTree:
             yield from own.overfull(paths)
 
     def possible(self) -> Iterator[Possible]:
-        """Yield the places that all others of a table may be parts of, as far as numbers go."""
+        """Yield the places that may contain all others beside them, by their numbers."""
         for paths, own in self.lists.items():
             yield from own.possible(paths)
 
     def possible_sums(self) -> Iterator[PossibleSums]:
-        """Yield the places that loose ones beside all others may be the parts of."""
+        """Yield the places without parts that loose places may be the parts of."""
         for paths, own in self.lists.items():
             yield from own.possible_sums(paths)
 
     def sums_of_printed(self) -> Iterator[SumOfPrinted]:
-        """Yield the places whose printed parts add up to them without what is withheld."""
+        """Yield the places whose printed parts alone add up to them."""
         for paths, own in self.lists.items():
             yield from own.sums_of_printed(paths)
 
     def divisions(self) -> Iterator[Division]:
-        """Yield the places that two tables divide into different parts, all of their people each.
+        """Yield the places that are divided in two ways, each into all of their people.
 
-        Together the parts add up to more than there are; or the tables have no part in common, and
-        other numbers of people in places of one name.
+        The parts of two tables together add up to more than the place; or the tables share no part,
+        and have different numbers for a place of one name.
         """
         for paths, own in self.lists.items():
             yield from own.second_divisions(paths)
@@ -116,12 +116,12 @@ class PlaceTree:
                 yield Division("", (own.labels[0], again.labels[0]), shown)
 
     def paths(self) -> dict[str, Path]:
-        """Return what stands for each place → the names of what it is part of, and its own.
+        """Map the text of each place to the names of the places around it, and its own name.
 
-        A sheet that says nothing of parents has the places of the others, by their names.
+        In a sheet that does not say parents, a name stands for that place of the other sheets.
 
         Raises:
-            SourceError: A name in such a sheet is of several places of the others.
+            SourceError: Several places of the other sheets have such a name.
         """
         told = (sheet for paths, own in self.lists.items() for sheet in own.sheets(paths))
         sheets = _named_alike([*told, *self.alone])
@@ -137,7 +137,7 @@ class PlaceTree:
     # --- geoids -----------------------------------------------------------------------------
 
     def geoids(self) -> dict[str, str]:
-        """Return what stands for each place → a geoid that begins with that of its parent.
+        """Map the text of each place to a geoid that begins with its parent's geoid.
 
         Raises:
             SourceError: As `paths`.
@@ -174,9 +174,9 @@ class PlaceTree:
 
 
 def _named_alike(sheets: Sequence[PlaceSheet]) -> list[PlaceSheet]:
-    """Return sheets in which a place has the path that others give it whose words say more.
+    """Return sheets in which a place has the path of a sheet whose words say its parents.
 
-    Sums alone tell what places are part of where no words do; then a region is called as its row.
+    Other sheets show parents by sums alone, and name a region by the words of its row.
     """
     told: dict[str, set[Path]] = {}
     for sheet in sheets:
@@ -202,7 +202,7 @@ def _ambiguous(sheet: PlaceSheet, name: str, places: Iterable[Path]) -> SourceEr
 
 
 def _among(known: set[Path], path: Path, sheet: PlaceSheet, most: int) -> Path:
-    """Return the place of other sheets that a name in this one is."""
+    """Return the only known path that ends in a sheet's path; that path itself if none does."""
     if sheet.depth == most or path in known or not path:
         return path
     found = sorted(each for each in known if each[-len(path) :] == path)

@@ -1,4 +1,4 @@
-"""Draft the law by which counts were protected, from what files show and users say."""
+"""Draft the law by which counts were protected, from the files and from what users say."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from recon_cli.statement.texts import interval_said
 
 
 def _with_blanks(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
-    """Return files with blanks among what stands in place of counts, where a rule is of them.
+    """Return files with blanks among their markers, if a rule applies to blanks.
 
-    It is said to be, or nothing else is there.
+    The user says so, or there is no other marker for the rule.
     """
     unpublished = found.mapping.get("unpublished", [])
     if not isinstance(unpublished, list) or "" not in unpublished:
@@ -35,13 +35,13 @@ def _with_blanks(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
 def with_protection(
     found: RecognisedFiles, declared: Declared, totals: Sequence[str]
 ) -> RecognisedFiles:
-    """Add the law that is declared beside the files, or said, or doubts about what it may be.
+    """Add the law that a file declares, or that the user says, or doubts about the law.
 
     Args:
-        totals: What is said to be totals.
+        totals: The totals that the user says.
 
     Raises:
-        ConfigError: A law is said, and no count looks like it, or a file declares it.
+        ConfigError: The user says a law that no count looks like, or that a file declares.
     """
     folders = dict.fromkeys(path if path.is_dir() else path.parent for path in found.paths)
     beside = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
@@ -78,7 +78,7 @@ def with_protection(
 def _with_rounding(
     found: RecognisedFiles, rounding: Rounding | None, totals: Sequence[str]
 ) -> RecognisedFiles:
-    """Add what is asked, or doubtful, of how counts are rounded."""
+    """Add questions and doubts about how counts are rounded."""
     readings = [reading for _, reading in found.readings]
     told: list[str | OpenQuestion | None] = []
     if found.base is not None and rounding is None:
@@ -99,7 +99,7 @@ def _with_rounding(
 
 
 def _multiples(found: RecognisedFiles) -> str:
-    """Say what counts are multiples of."""
+    """Return a clause that says of which numbers counts are multiples."""
     if not found.bases:
         return f"all are multiples of {found.base}"
     shown = ", ".join(f"of {base} in {table}" for table, base in found.bases.items())
@@ -107,10 +107,10 @@ def _multiples(found: RecognisedFiles) -> str:
 
 
 def _require_shown(found: RecognisedFiles, declared: Declared) -> None:
-    """Require that counts look as they are said to be published.
+    """Require that counts look as the user says that they were published.
 
     Raises:
-        ConfigError: None does.
+        ConfigError: A marker that the user names is absent, or no count looks rounded.
     """
     if declared.rules and not found.markers:
         first = next(iter(found.questions), None)
@@ -133,9 +133,9 @@ def _flags(question: OpenQuestion) -> str:
 
 
 def _of_marks(found: RecognisedFiles, declared: Declared) -> tuple[Declared, list[str]]:
-    """Return what is said with its rule for the texts that it is of, and what is doubtful of that.
+    """Restrict the user's rule to the texts for which a note states it; return doubts, too.
 
-    A note may say of which text the rule is: then others may hide any number.
+    Other texts may then hide any number.
     """
     named = {marker for marker in declared.rules if marker is not None}
     open_ = [m for m in found.markers if interval_said(m) is None and m not in named]
@@ -158,7 +158,7 @@ def _of_marks(found: RecognisedFiles, declared: Declared) -> tuple[Declared, lis
 
 
 def _noted(found: RecognisedFiles) -> str:
-    """Quote a note that says the rule, with the flags that say the same."""
+    """Quote a note that states the rule, with the flags that say the same; empty without one."""
     noted = noted_rule(found.beside, found.markers)
     if noted is None:
         return ""
@@ -169,7 +169,7 @@ def _noted(found: RecognisedFiles) -> str:
 
 
 def drafted_reading(markers: Sequence[str]) -> str:
-    """Tell what the drafted law takes the markers for.
+    """Return the numbers that markers stand for by the drafted law, as a sentence lists them.
 
     >>> drafted_reading(["*"]), drafted_reading(["*", "<5"])
     ("'*' may be any number", "'<5' is 0 to 4, '*' may be any number")

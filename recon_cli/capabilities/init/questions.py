@@ -1,4 +1,4 @@
-"""What a user says of files, and the questions that the files leave open, asked one by one."""
+"""The flags of a user about files, and the questions that the files leave open."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from recon_cli.sources.read.choices import Choices, SaidSum
 
 @dataclass(frozen=True)
 class Said:
-    """What a user says of tables, by the names of the flags.
+    """The flags of a user about tables, by their names.
 
     Attributes:
         place: Header of the column of places.
-        parent: Headers of the columns with what places are part of, the largest first.
+        parent: Headers of the columns with the larger areas around places, the largest first.
         sheet: Sheets of workbooks to read.
         leave_out: Headers of columns that have no counts.
         count: Headers of columns that count some of these people.
         total: Columns, rows or values that others add up to.
         apart: Headers of columns that exclude each other.
-        sum: ``TOTAL = PART + PART``: what adds up to a column, row or value.
-        thousands: What is between groups of three digits.
-        parentheses: What numbers in parentheses are: ``numbers``, or ``withheld``.
+        sum: ``TOTAL = PART + PART``: columns, rows or values that add up.
+        thousands: The mark between groups of three digits.
+        parentheses: The meaning of numbers in parentheses: ``numbers``, or ``withheld``.
         one_place: Whether all is about one place.
-        place_per_sheet: Whether each sheet is about the place that it is called by.
-        above: What a row above a block of rows names: their ``place``, or ``kind``.
+        place_per_sheet: Whether each sheet is about one place, whose name the sheet has.
+        above: The meaning of a row above a block of rows: their ``place``, or ``kind``.
         header: Numbers of header rows.
-        where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
-        statistic: ``HEADER=WHAT``: of a column of means, medians or the like, what it is.
-        nil: Texts that stand for nobody.
+        where: ``HEADER=VALUE``: only rows with this value in this column are read.
+        statistic: ``HEADER=WHAT``: the meaning of a column of means, medians or the like.
+        nil: Texts that stand for zero.
         withheld: Texts that stand for counts that are not published.
         unscaled: Whether numbers are counts as they stand, though words speak of thousands.
     """
@@ -73,13 +73,13 @@ class Said:
 
     @property
     def statistics(self) -> dict[str, str]:
-        """Map the headers of ``statistic`` to what is said of them; a later word overrules."""
+        """Map the headers of ``statistic`` to their meanings; a later flag overrules."""
         parted = (each.partition("=") for each in self.statistic)
         return {header: said for header, _, said in parted}
 
     @property
     def mapping(self) -> FileMapping:
-        """Return what a config has of it, and files of known formats are read by."""
+        """Return the flags that a config keeps, by which files of known formats are read."""
         return FileMapping(
             header=self.header,
             place=self.place,
@@ -94,10 +94,10 @@ class Said:
         )
 
     def choices(self, *, codes_first: bool) -> Choices:
-        """Return what overrules the numbers of sheets.
+        """Return the flags as choices that overrule the numbers of sheets.
 
         Args:
-            codes_first: Whether places are called by their codes, where a column has both.
+            codes_first: Whether codes of places come before their names, where there are both.
         """
         return Choices(
             header=self.header,
@@ -144,7 +144,7 @@ class Said:
 
 
 def is_terminal() -> bool:
-    """Return whether somebody can read a question and answer it."""
+    """Test whether somebody can read a question and answer it."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -152,7 +152,7 @@ def choose(question: OpenQuestion) -> str | None:
     """Ask a question at the terminal, and return the flags of the answer.
 
     Returns:
-        None if it is left as it was read.
+        None if the reading is to stay as it is.
     """
     click.echo(f"\n? {question.text}", err=True)
     answers = [*question.answers.items()]
@@ -165,7 +165,7 @@ def choose(question: OpenQuestion) -> str | None:
 
 
 def list_questions(questions: Sequence[OpenQuestion]) -> None:
-    """Print questions on stderr, and for each answer the flag that gives it."""
+    """Print questions on stderr, each with its answers and their flags."""
     for question in questions:
         click.echo(f"? {question.text}", err=True)
         width = max((len(flags) for flags in question.answers.values()), default=0)

@@ -27,7 +27,7 @@ from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets
 from recon_cli.spreadsheet import column_letters
 
-#: Cells of a sheet that are looked at; what follows in a longer one is read alike.
+#: Most cells of a sheet that are shown; the rest of a longer sheet is read alike.
 _MOST_CELLS: Final = 60_000
 
 
@@ -42,7 +42,7 @@ def reading_page(
     Args:
         readings: The sheets, with their names.
         title: The name of the files.
-        questions: What is asked besides what each sheet asks.
+        questions: Questions besides those of each sheet.
         unread: Sheets with numbers that are not read at all.
     """
     sheets = [sheet_view(reading, name) for name, reading in readings]
@@ -74,7 +74,7 @@ def replayed_sheets(
 
     Args:
         paths: Files of no known format.
-        mapping: What is said of them.
+        mapping: How the files are read.
     """
     for path in map(Path, paths):
         for each in documents_with_counts(path)[0]:
@@ -87,7 +87,7 @@ def replayed_sheets(
 
 
 def _with_relations(table: TableReading) -> ProposedTable:
-    """Return a table that was said to be so, with the relations among its counts."""
+    """Return a table that a mapping reads, with the relations among its counts."""
     read = {each.name: getattr(table, each.name) for each in fields(table)}
     numeric = [*table.counts, *table.statistics]
     inner = replace(table.region, numeric=np.array(sorted(numeric), dtype=np.intp))

@@ -21,21 +21,21 @@ class RecognisedFiles:
     """Describe files: format, release, protection, and what they leave open.
 
     Attributes:
-        source: What `recon ingest` has to read them as.
+        source: The format as which `recon ingest` reads them.
         release: The release as it was named: packaged, or the path of a schema.
         about: A few words on each, for people; may be fewer than paths.
-        mapping: Keys of ``ingest.mapping`` that they need.
-        doubts: What could not be told, a sentence each.
+        mapping: Keys of ``ingest.mapping`` that the files need.
+        doubts: What stays unknown, a sentence each.
         markers: Texts in place of suppressed counts.
-        base: What counts look rounded to, if they do; the least of several tables.
-        bases: Drafted table → what its own counts look rounded to, where tables differ.
-        protection: The file beside them that declares by which law they were published.
-        draft: The text of a schema that was drafted from them, where no release fits.
-        names: Geoid → what people call the place, where files have both.
+        base: The base to which counts look rounded, if any; the least of several tables.
+        bases: Drafted table → the base to which its counts look rounded, where tables differ.
+        protection: The file beside the data that declares by which law they were published.
+        draft: The text of a schema that was drafted from the files, where no release fits.
+        names: Geoid → the name of the place, where files have both.
         questions: What has to be answered before the draft is worth anything.
         readings: Sheets as they were read, with their names.
-        left_out: Numbers of what is read that are not used.
-        unread: And those of sheets that are not read.
+        left_out: Numbers that are not used, of sheets that are read.
+        unread: Numbers of sheets that are not read.
         beside: The texts beside the numbers.
         declared: What a user says of how counts were published.
         places: Geoids of the finest level, where the files list every place.
@@ -68,7 +68,7 @@ class RecognisedFiles:
 
     @cached_property
     def shown_below(self) -> int:
-        """Count the numbers that are shown though the rule that is said would suppress them."""
+        """Count the numbers that are shown though the declared rule would suppress them."""
         below = self.declared.below
         shown = 0
         for _, reading in self.readings:
@@ -80,17 +80,17 @@ class RecognisedFiles:
 
     @property
     def is_protected(self) -> bool:
-        """Test whether some counts are, or look, other than exact."""
+        """Test whether some counts are not exact, or do not look so."""
         return self.needs_law or self.protection is not None
 
     @property
     def withholds(self) -> bool:
-        """Test whether some counts are not published, or look other than exact."""
+        """Test whether some counts are not published, or do not look exact."""
         return self.is_protected or bool(self.missing or self.mapping.get("unpublished"))
 
     @property
     def needs_law(self) -> bool:
-        """Test whether nothing says how what looks suppressed, rounded or printed was made."""
+        """Test whether some counts look suppressed, rounded or printed, and no file has a law."""
         return self.protection is None and (
             bool(self.markers or self.printed) or self.base is not None
         )

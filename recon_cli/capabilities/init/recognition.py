@@ -1,4 +1,4 @@
-"""What published files are: their format, their release, and what they are about."""
+"""Recognise published files: their format, their release, and what they are about."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from recon_cli.sources.tables import sheets_left_out
 from recon_cli.sources.tidy_file import open_file, published_cells
 from recon_cli.statement.suppression import is_marker
 
-#: Rows of a tidy file that are looked at.
+#: Rows of a tidy file by which it is recognised.
 _SAMPLE: Final = 10_000
 
 
@@ -49,16 +49,16 @@ def recognise(
     choices: Choices = NO_CHOICES,
     declared: Declared = NOTHING_DECLARED,
 ) -> RecognisedFiles:
-    """Find out what ``paths`` are.
+    """Recognise the format and the release of the files at ``paths``.
 
     Args:
         release: A packaged release or the path of a schema; guessed if None.
-        said: Header rows and place column of tables, where they cannot be told.
-        choices: The same of sheets that are read by their numbers, and which columns are counts.
+        said: What the user says of tables, as a config keeps it: header rows, place column.
+        choices: What the user says of sheets that are read by their numbers.
         declared: What a user says of how counts were published.
 
     Raises:
-        ConfigError: There is nothing to read, or it is not clear what it is.
+        ConfigError: There is nothing to read, or its kind or release is not clear.
         SourceError: The files are not what they seem to be.
     """
     found = dict.fromkeys(each for path in paths for each in files_at(path))
@@ -89,7 +89,7 @@ def _loaded(names: Sequence[str]) -> dict[str, Release]:
 
 
 def _as_keys(said: FileMapping) -> dict[str, object]:
-    """Return the keys of ``ingest.mapping`` that a user has said."""
+    """Return the keys of ``ingest.mapping`` that a user has set."""
     keys = {
         "sheet": list(said.sheet),
         "header": list(said.header),
@@ -152,7 +152,7 @@ def _tables(
     *,
     named: bool,
 ) -> RecognisedFiles:
-    """Fit files of another format to a release that has their cells, or to a drafted one."""
+    """Fit tables to a release that has their cells, or to a drafted one."""
     opened = open_table_files(paths, said, choices)
     if choices.place_per_sheet:
         parts = [part_of(file) for file in opened.files if file.table is not None]
@@ -178,7 +178,7 @@ def _tables(
 
 
 def _as_read(files: Sequence[TableFile], mapping: Mapping[str, object]) -> dict[str, object]:
-    """Return a mapping of sheets with what their numbers tell, which are not asked again."""
+    """Return a mapping with the findings of sheets' numbers, which are not searched again."""
     tables = [file.table for file in files if file.table is not None]
     counts = {table.header(at) for table in tables for at in table.counts}
     columns = {table.header(at) for table in tables for at in table.statistics} - counts
@@ -189,7 +189,7 @@ def _as_read(files: Sequence[TableFile], mapping: Mapping[str, object]) -> dict[
 
 
 def _left_out(files: Sequence[TableFile], mapping: Mapping[str, object]) -> Iterator[LeftOut]:
-    """Yield the numbers of what is read that are not used: by the reading, and by the draft."""
+    """Yield the numbers in files that are read that the reading or the draft does not use."""
     columns = mapping.get("columns", {})
     unused = columns if isinstance(columns, Mapping) else {}
     printed = _printed(mapping)
@@ -211,7 +211,7 @@ def _printed(mapping: Mapping[str, object]) -> Mapping[str, object]:
 def _with_printed(
     readings: Sequence[tuple[str, Proposal]], mapping: Mapping[str, object]
 ) -> tuple[tuple[str, Proposal], ...]:
-    """Return readings with the columns of statistics that a mapping uses as such."""
+    """Return readings in which the columns of statistics that a mapping uses are printed ones."""
     used = _printed(mapping)
 
     def shown(table: ProposedTable) -> ProposedTable:
@@ -279,7 +279,7 @@ def _tables_of(
 
 
 def _with_codes_of(files: Sequence[TableFile], names: Sequence[str]) -> dict[str, Release]:
-    """Return the releases that files may be of: of a known format, or with the codes of one."""
+    """Return the releases to try: all for files of a known format, or with codes of a release."""
     columns = [column for file in files for column in file.sheet.counts]
     is_of_one = any(file.form is not SHEET for file in files) or any(
         column.table is not None for column in columns
@@ -297,7 +297,7 @@ def _packaged_codes() -> frozenset[str]:
 
 
 def _placed(files: Sequence[TableFile], schema: Release) -> tuple[TableFile, ...]:
-    """Return files with geoids in place of names, if a release has the levels of these."""
+    """Return files with drafted geoids in place of names, if a release has levels for these."""
     lengths = {level.digits for level in schema.geography.levels}
     if lengths & {length for file in files for length in file.survey.lengths()}:
         return tuple(files)
@@ -308,7 +308,7 @@ def _placed(files: Sequence[TableFile], schema: Release) -> tuple[TableFile, ...
 
 
 def _with_geoids(files: Sequence[TableFile], geoids: Mapping[str, str]) -> tuple[TableFile, ...]:
-    """Return files with geoids in place of what stands for their places."""
+    """Return files with geoids in place of the texts of their places."""
     return tuple(
         replace(
             file,
@@ -322,7 +322,7 @@ def _with_geoids(files: Sequence[TableFile], geoids: Mapping[str, str]) -> tuple
 
 
 def release_name(path: Path) -> str:
-    """Return a name for a release, from a file's."""
+    """Return a name for a release, made from a file's name."""
     return slug(path.resolve().name.partition(".")[0]) or "release"
 
 
@@ -359,7 +359,7 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
 
 
 def _bases(fitting: Fit) -> tuple[int | None, dict[str, int]]:
-    """Return what all counts look rounded to, and those of each table where tables differ."""
+    """Return the base to which all counts look rounded, and that of each table if tables differ."""
     base = rounding_base([file.survey for file in fitting.files])
     tables = fitting.mapping.get("tables", {})
     surveys: dict[str, list[Survey]] = {}
@@ -376,7 +376,7 @@ def _bases(fitting: Fit) -> tuple[int | None, dict[str, int]]:
 def _finest(fitting: Fit, schema: Release) -> tuple[str, ...]:
     """Return the geoids of all places of the finest level, each once.
 
-    A larger place of which the files have no part is its own part: its geoid and zeros.
+    A larger place without parts in the files is its own part: its geoid and zeros.
     """
     digits = schema.geography.unit.digits
     found = {geoid for file in fitting.files for geoid in file.survey.geoids.to_list()}
@@ -388,10 +388,11 @@ def _finest(fitting: Fit, schema: Release) -> tuple[str, ...]:
 def _the_one(
     files: Sequence[Path], candidates: dict[str, Release], read: Callable[[Release], object]
 ) -> str:
-    """Name of the only candidate that the files can be read by.
+    """Return the name of the only candidate by which the files can be read.
 
     Raises:
-        ConfigError: There are several, or none of several; with one candidate what it found.
+        ConfigError: Several candidates fit, or none of several.
+        ReconError: The only candidate does not fit.
     """
     fitting: list[str] = []
     refusals: dict[str, ReconError] = {}

@@ -17,12 +17,11 @@ from recon_cli.sources.read.words import Sense, is_word
 
 @dataclass(frozen=True)
 class Fit:
-    """What a release makes of some files.
+    """The files that a release can read.
 
     Attributes:
-        files: Those that it can read.
-        mapping: Keys of ``ingest.mapping`` that they need.
-        doubts: What could not be told, a sentence each.
+        mapping: Keys of ``ingest.mapping`` that these files need.
+        doubts: What stays unknown, a sentence each.
     """
 
     files: tuple[TableFile, ...]
@@ -34,10 +33,10 @@ def fit(files: Sequence[TableFile], release: Release, *, lenient: bool) -> Fit:
     """Return the mapping with which a release reads the files.
 
     Args:
-        lenient: Whether columns that it does not know are left out, with a doubt.
+        lenient: Whether to leave out columns that the release does not know, with a doubt.
 
     Raises:
-        ReconError: It reads none of them.
+        ReconError: The release can read none of the files.
     """
     able: list[TableFile] = []
     doubts: list[str] = []
@@ -83,7 +82,7 @@ def _unknown_columns(file: TableFile, release: Release) -> list[str]:
 
 
 def require_cells(file: TableFile, release: Release, mapping: FileMapping) -> None:
-    """Ask whether the release has cells for all that the file counts."""
+    """Require that the release has cells for all that the file counts."""
     names = {name for table in release.tables for name in table.levels}
     lengths = {release.geography.by_name[name].digits for name in names}
     if lengths.isdisjoint(file.survey.lengths()):

@@ -1,4 +1,4 @@
-"""Say what to leave out of a table so that no number among its counts is none."""
+"""Propose lines to leave out of a table, so that all numbers left among its counts are counts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from recon_cli.capabilities.init.proposal.proposed_table import ProposedTable
 from recon_cli.capabilities.init.proposal.relation import Axis
 from recon_cli.sources.read.row_labels import PART_OF
 
-#: Lines that a remedy names.
+#: Most lines that a remedy names.
 _MOST: Final = 3
 
 
 def remedies(table: ProposedTable, is_none: Callable[[str], bool]) -> list[str]:
-    """Return what may be left out of a table, each as a part of a sentence with its flags.
+    """Return ways to leave lines out of a table, each as a part of a sentence with its flags.
 
-    Each leaves counts, none of which is such a number, and names few lines.
+    Each way names few lines, and leaves some counts, all of which are counts.
 
     Args:
-        is_none: Whether a text among the counts is a number that is no count.
+        is_none: Tests whether a text among the counts is a number that is no count.
     """
     inside = np.ix_(table.region.body, np.array(table.counts, dtype=np.intp))
     odd: BoolArray = table.grid.of_words(is_none, bool)[inside]
@@ -33,9 +33,10 @@ def remedies(table: ProposedTable, is_none: Callable[[str], bool]) -> list[str]:
 
 
 def _lines(table: ProposedTable, odd: BoolArray) -> Iterator[str]:
-    """Yield how to leave rows and columns of a wide table out, then how to leave rows out alone.
+    """Yield a way that leaves out rows and columns of a wide table, then one of rows alone.
 
-    Of a row and a column the one goes of which more is no count; else the one that is in no sum.
+    Between a row and a column, the one with the larger share of odd numbers is left out; if the
+    shares are equal, one that is in no sum.
     """
     summed = [
         {line for e in table.relations.sums(axis) for line in (e.line, *e.of)}
@@ -58,7 +59,7 @@ def _lines(table: ProposedTable, odd: BoolArray) -> Iterator[str]:
 
 
 def _left(table: ProposedTable, rows: Sequence[int], columns: Sequence[int]) -> Iterator[str]:
-    """Yield how to leave some lines out, by their places among rows and counts; none of all."""
+    """Yield the way that leaves out some lines, by their positions among rows and counts."""
     labels = [PART_OF.join(path) for path in table.rows]
     names = dict.fromkeys(labels[row] for row in rows)
     names |= dict.fromkeys(table.header(table.counts[column]) for column in columns)
@@ -71,7 +72,7 @@ def _left(table: ProposedTable, rows: Sequence[int], columns: Sequence[int]) -> 
 
 
 def _values(table: ProposedTable, odd: BoolArray) -> Iterator[str]:
-    """Yield how to read some values of a column of a long table alone."""
+    """Yield ways to read only some values of a column of a long table, or to leave some out."""
     rows = odd.any(axis=1)
     for at in table.names.keys:
         values, number = table.grid.coded((table.region.body, at))

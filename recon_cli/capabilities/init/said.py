@@ -1,4 +1,4 @@
-"""What somebody says of lines of counts that numbers leave open."""
+"""Statements of the user about lines of counts, on what numbers leave open."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Said:
-    """What somebody says of lines that numbers leave open.
+    """Statements of the user about lines, on what numbers leave open.
 
     Attributes:
         counted: Lines that count some of the people of others.
         apart: Lines that exclude each other.
-        within: Lines of sums in which others are, too, each total before its parts.
+        within: Sums with unnamed parts (`TOTAL = PART + ...`): the total, then its named parts.
     """
 
     counted: frozenset[int] = frozenset()
@@ -22,7 +22,7 @@ class Said:
 
     @property
     def inner(self) -> dict[int, int]:
-        """Map lines to those whose people they count some of."""
+        """Map each named part of a sum to its total."""
         return {part: total for total, *parts in self.within for part in parts}
 
 

@@ -1,4 +1,4 @@
-"""A release schema drafted from a table, as YAML with comments, and what could not be told."""
+"""A release schema drafted from a table, as YAML with comments, and its doubts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import yaml
 
 #: Length of a geoid of the US census → level.
 _CENSUS_LEVELS: Final = {15: "block", 12: "block_group", 11: "tract", 5: "county", 2: "state"}
-#: Files are split by the coarsest level, or by fewer characters if it has more places than that.
+#: Most places of the coarsest level by which files are split, else by fewer characters.
 _MOST_PARTITIONS: Final = 200
 
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A table.
+    """A table of a drafted schema.
 
     Attributes:
         code: Pattern of its cell codes.
@@ -28,7 +28,7 @@ class TableDraft:
         questions: What has to be answered.
         lengths: Lengths of the geoids of its places; those of all places if empty.
         title: Title of its sheet; may be empty.
-        statistic: What it prints of each cell, in place of a count.
+        statistic: The form of the statistic that it prints of each cell, in place of a count.
     """
 
     name: str
@@ -43,7 +43,7 @@ class TableDraft:
     statistic: Mapping[str, object] | None = None
 
 
-#: Texts that are themselves in YAML, except for its words for other things.
+#: Texts that YAML writes without quotes, except for its reserved words.
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*( [A-Za-z0-9_]+)*")
 _RESERVED: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
@@ -58,10 +58,10 @@ def draft_schema(
     files: str,
     census: bool,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return a schema for some tables, as YAML, and what could not be told, a sentence each.
+    """Return a schema for some tables, as YAML, and doubts, a sentence each.
 
     Args:
-        names: Length of a geoid → its level, as far as that is known.
+        names: Length of a geoid → its level, as far as known.
         files: The names of the files.
         census: Whether geoids are those of the US census.
     """
@@ -102,7 +102,7 @@ def draft_schema(
 
 
 def _told_apart(tables: Sequence[TableDraft]) -> list[str]:
-    """Return the columns that counts tell apart: groups in place of the values in them."""
+    """Return the features that counts tell apart; recodes in place of features with groups."""
     counts = [table for table in tables if table.statistic is None]
     groups = {
         str(form["of"]): name
@@ -130,7 +130,7 @@ def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -
 def _geography(
     geoids: pl.Series, names: Mapping[int, str], *, census: bool
 ) -> tuple[list[tuple[str, int]], str, tuple[str, ...]]:
-    """Name and length of each level, the partition, and doubts."""
+    """Return the name and length of each level, the partition, and doubts."""
     lengths = sorted(set(geoids.str.len_chars()), reverse=True)
     levels = [(names.get(digits, f"level_{digits}"), digits) for digits in lengths]
     doubts = [] if set(lengths) <= set(names) else ["the names of the geographic levels"]

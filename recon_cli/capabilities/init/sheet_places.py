@@ -1,4 +1,4 @@
-"""Workbooks with a sheet for each place: what the sheets show together, and what is asked."""
+"""Workbooks with a sheet for each place: the sums that the sheets show together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Cell = tuple[int, Words, str]
 
 
 def sums_of_sheets(parts: Sequence[Part]) -> tuple[SaidSum, ...]:
-    """Return the sums of columns, or of rows, that sheets show together and one alone does not."""
+    """Return the sums of columns, or of rows, that sheets of the same form show together."""
     found: dict[SaidSum, None] = {}
     for group in _alike(parts):
         for axis in Axis:
@@ -51,7 +51,7 @@ def _other(axis: Axis) -> Axis:
 
 
 def _names(part: Part, axis: Axis) -> list[str]:
-    """Return how flags call the lines of a table."""
+    """Return the names of the lines of a table in flags."""
     if axis is Axis.COLUMNS:
         return [part.table.header(at) for at in part.table.counts]
     return [PART_OF.join(path) for path in part.table.rows]
@@ -62,7 +62,7 @@ def _lines(part: Part, axis: Axis) -> Intervals:
 
 
 def add_sheet_places(places: PlaceTree, parts: Sequence[Part]) -> None:
-    """Add the places that sheets are called by, with the sums that all their cells show."""
+    """Add the places after which sheets are named, with the sums that all their cells show."""
     told = [(part, place) for part in parts if (place := part.table.sheet_place) is not None]
     if not told:
         return
@@ -94,7 +94,7 @@ def add_sheet_places(places: PlaceTree, parts: Sequence[Part]) -> None:
 
 
 def _cells(part: Part) -> list[_Cell]:
-    """Return what the counts of a table are of, row by row."""
+    """Return the cell of each count of a table, row by row."""
     table = part.table
     if table.names.is_long:
         columns = [at for at in table.names.keys if at != table.place]

@@ -1,4 +1,4 @@
-"""Sheets as they stand, with the role of every cell, for a page that shows how they were read."""
+"""Views of sheets, with the role of every cell, for a page that shows how they were read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from recon_cli.capabilities.init.proposal.relation import Axis, Relation
 from recon_cli.plurals import counted
 from recon_cli.sources.read.roles import Role
 
-#: Rows from the top and the bottom of a sheet, columns from its left, and relations that are shown.
+#: Most rows at the top and the bottom of a sheet, columns, and relations that are shown.
 _TOP, _BOTTOM, _COLUMNS, _RELATIONS = 60, 20, 60, 40
-#: Parts of a sum that are named before the others are left to an ellipsis.
+#: Parts of a sum that are named; an ellipsis stands for the others.
 _NAMED_PARTS: Final = 4
 
 #: Role → its style on the page, its name for one cell, and for several.
@@ -48,14 +48,14 @@ _RUNNING: Final = (Role.TITLE, Role.NOTE)
 
 @dataclass(frozen=True)
 class CellView:
-    """A cell as it stands.
+    """The view of a cell.
 
     Attributes:
-        style: Class of its role; empty for an empty cell.
-        about: Its role in words, with the reason of what is left out.
-        rows: How many rows it is merged over.
-        columns: How many columns it is merged over.
-        marks: Further classes: its column, the relations of values that it is in, a question.
+        style: CSS class of its role; empty for an empty cell.
+        about: Its role in words, with the reason if it is left out.
+        rows: Number of rows over which it is merged.
+        columns: Number of columns over which it is merged.
+        marks: Further classes: its column, its relations of values, a question.
     """
 
     text: str
@@ -68,12 +68,12 @@ class CellView:
 
 @dataclass(frozen=True)
 class RowView:
-    """A row as it stands; without cells it stands for rows that are not shown.
+    """The view of a row; one without cells stands for rows that are not shown.
 
     Attributes:
-        number: In its file, from 1.
+        number: Its number in the file, from 1.
         marks: Its own class, and those of relations that it shows (``y3``) or leaves open (``o3``).
-        hidden: How many rows are not shown here.
+        hidden: Number of rows that are not shown here.
     """
 
     number: int
@@ -84,10 +84,10 @@ class RowView:
 
 @dataclass(frozen=True)
 class RelationView:
-    """A sum or a percentage in words, and the cells that it is about.
+    """A sum or a percentage in words, with selectors of its cells.
 
     Attributes:
-        rows: Where it is shown and where it is open, in words.
+        rows: In words, in how many rows it is shown, and in how many open.
         whole: Selectors of the cells of the total, or of the percentage.
         parts: Selectors of the cells of its parts.
     """
@@ -100,14 +100,14 @@ class RelationView:
 
 @dataclass(frozen=True)
 class SheetView:
-    """A sheet as it stands.
+    """The view of a sheet.
 
     Attributes:
-        roles: Style, name and number of the cells of each role that it has.
+        roles: Style, name and number of cells of each role in the sheet.
         columns: Numbers of the columns that are shown.
-        hidden_columns: How many columns are not.
+        hidden_columns: Number of columns that are not shown.
         relations: The relations that its numbers show, at most 40.
-        more_relations: How many relations are not listed.
+        more_relations: Number of relations that are not listed.
         left_out: What is not used, a sentence each.
     """
 
@@ -125,17 +125,17 @@ class SheetView:
 
     @property
     def used(self) -> int:
-        """Return how many cells have counts, or stand in place of one."""
+        """Return the number of cells with a count, or a text in place of one."""
         return sum(n for style, _, n in self.roles if style in ("count", "marker"))
 
     @property
     def unused(self) -> int:
-        """Return how many cells have numbers that nothing rests on."""
+        """Return the number of cells with numbers that are not used."""
         return sum(n for style, _, n in self.roles if style in ("statistic", "left-out"))
 
 
 def sheet_view(reading: Proposal, name: str) -> SheetView:
-    """Show a sheet as it was read.
+    """Return the view of a sheet as it was read.
 
     Args:
         name: Name of the sheet, or of its file.
@@ -202,7 +202,7 @@ def _relations(table: ProposedTable) -> Iterator[Relation | ValueSum]:
 
 
 def _view(table: ProposedTable, each: Relation | ValueSum, number: int) -> RelationView:
-    """Say a relation in words, and point at its cells."""
+    """Return a relation in words, with selectors of its cells."""
     if isinstance(each, ValueSum):
         text = f"{table.header(each.dimension)}: {_sum(each.total, each.parts)}"
         support = _support(each.support, "combination")
@@ -264,8 +264,8 @@ class _Rows:
     """The rows of a sheet that are shown.
 
     Args:
-        roles: What its cells are shown as.
-        relations: What is listed beside it, in order.
+        roles: The role of each cell.
+        relations: The relations that are listed beside the sheet, in order.
     """
 
     def __init__(
@@ -302,7 +302,7 @@ class _Rows:
         yield from self._block(height - _BOTTOM, height)
 
     def _block(self, first: int, last: int) -> Iterator[RowView]:
-        """Yield rows side by side, merged cells cut at its ends."""
+        """Yield consecutive rows, with merged cells cut at the ends of the block."""
         width = min(self.grid.shape[1], _COLUMNS)
         spans, covered = self._spans(first, last, width)
         for row in range(first, last):
@@ -317,7 +317,7 @@ class _Rows:
     def _spans(
         self, first: int, last: int, width: int
     ) -> tuple[dict[tuple[int, int], tuple[int, int]], set[tuple[int, int]]]:
-        """Return the rows and columns of merged cells by their first, and the cells under them.
+        """Map the first of merged cells to their rows and columns; return the covered cells, too.
 
         A title runs on over the empty cells to its right.
         """

@@ -9,7 +9,7 @@ from recon_cli.sources.formats.vocabulary import Interval
 
 
 def steps_of(spans: Sequence[Interval]) -> tuple[list[Interval], list[frozenset[int]]]:
-    """Return the largest steps that no end of a group cuts, and those that each group has.
+    """Return the largest steps that no end of a group cuts, and the steps of each group.
 
     >>> steps_of([(15, 24), (15, 19), (55, None)])
     ([(15, 19), (20, 24), (55, None)], [frozenset({0, 1}), frozenset({0}), frozenset({2})])
@@ -34,7 +34,7 @@ def is_within(one: Interval, other: Interval) -> bool:
 
 
 def do_overlap(spans: Sequence[Interval]) -> bool:
-    """Test whether an age is in two of some groups.
+    """Test whether an age is in two groups.
 
     >>> do_overlap([(0, 17), (16, 64)]), do_overlap([(0, 17), (18, None)])
     (True, False)
@@ -46,7 +46,7 @@ def do_overlap(spans: Sequence[Interval]) -> bool:
 
 
 def is_filled(steps: Sequence[Interval], span: Interval) -> bool:
-    """Test whether steps, in order, leave out nothing of a group of ages.
+    """Test whether steps, in order, fill a group of ages.
 
     >>> is_filled([(0, 15), (16, 17), (18, None)], (0, None)), is_filled([(18, None)], (0, None))
     (True, False)

@@ -13,7 +13,7 @@ from recon_cli.sources.legacy.lines import LineReader, open_members, open_stream
 #: Summary level of a whole state; its record comes first.
 _STATE_LEVEL: Final = "040"
 _CHUNK: Final = 1 << 20
-#: A header without a state's record is added up this far, about 100 MB.
+#: Most records that are added up in a header without a state's record, about 100 MB.
 _MOST_RECORDS: Final = 200_000
 
 
@@ -22,7 +22,7 @@ class Summary:
     """A state's header in brief.
 
     Attributes:
-        name: Its name; empty where the header has no record of the whole state.
+        name: Name of the state; empty where the header has no record of the whole state.
         people: People in the file; None if that would take long to find out.
     """
 

@@ -1,4 +1,4 @@
-"""Columns of means, medians, minima and maxima: whose people and values each is of, or a question.
+"""Columns of means, medians, minima and maxima: the people and values of each, or a question.
 
 See `recon_cli.capabilities.init.statistic_draft` for how they are compared with counts.
 """
@@ -39,17 +39,17 @@ from recon_cli.sources.read.statistic_words import order_named, statistic_named,
 from recon_cli.sources.read.table_reading import Share
 from recon_cli.sources.read.words import Sense, says
 
-#: Label → whom it counts, by where it stands.
+#: Axis → label → whom it counts.
 Labels = Mapping[str, Mapping[str, Condition]]
 _COLUMNS: Final = "columns"
-#: What is to be thought of before a kind is said to be of whole numbers.
+#: Kind → a caveat in the question whether it is of whole numbers.
 _ALONE: Final[dict[Kind, str]] = {
     "median": " (and not interpolated in groups)",
     "mean": " (and not of the middles of groups)",
 }
-#: Combinations of places and values that can be listed, as statistics ask for.
+#: Most combinations of places and values that can be listed, as tables of shares require.
 _MOST_LISTED: Final = 100_000
-#: Values whose range is proposed where no count tells them apart.
+#: The feature whose range is proposed where no count tells its values apart.
 _AGE: Final = "age"
 
 
@@ -58,9 +58,9 @@ class FoundColumn:
     """A column of a statistic that is used.
 
     Attributes:
-        scale: What its values are categories of; None where no count tells them apart.
-        greatest: No value is above it.
-        cells: Places, and the groups there, that it is printed for.
+        scale: The feature of its values; None where no count tells them apart.
+        ends: The least and the greatest value; None where the values are the categories.
+        cells: Places, and groups of people there, for which it is printed.
         marks: Texts in place of numbers.
     """
 
@@ -75,13 +75,13 @@ class FoundColumn:
 
     @property
     def header(self) -> str:
-        """Return how a mapping calls it."""
+        """Return the name of the column in a mapping."""
         return self.part.table.header(self.at)
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of a table: its place, and whom it counts; None where that is not told."""
+    """A row of a table: its place, and whom it counts; None if unknown."""
 
     number: int
     place: Hashable
@@ -89,11 +89,11 @@ class _Row:
 
 
 class StatisticColumns:
-    """Searches the tables of a draft for columns of statistics.
+    """Search of the tables of a draft for columns of statistics.
 
     Args:
         labels: Whom the labels of counts count.
-        scales: The features of numbers.
+        scales: The features whose categories are numbers.
         features: The names of all features.
         said: What a user says of columns, by their headers.
         combinations: Most combinations of places and values of features.
@@ -115,7 +115,7 @@ class StatisticColumns:
         self.questions: list[OpenQuestion] = []
 
     def found(self) -> list[FoundColumn]:
-        """Return the columns that are used; collect what has to be asked of others."""
+        """Return the columns that are used; collect questions about others."""
         every: dict[str, list[FoundColumn | None]] = {}
         for part in self.parts:
             for at in part.table.statistics:
@@ -158,7 +158,7 @@ class StatisticColumns:
         return None
 
     def _share(self, part: Part, share: Share) -> FoundColumn | None:
-        """Return a share among people who are withheld in some row; others narrow counts alone."""
+        """Return a share whose base is withheld in some row; None if it only narrows counts."""
         table = part.table
         rows = table.region.body[table.grid.is_number[table.region.body, share.line]]
         is_told = table.grid.is_number[rows, share.base] & ~table.withheld[rows, share.base]
@@ -175,9 +175,9 @@ class StatisticColumns:
         return self._used(part, share.line, statistic, None, None)
 
     def _are_bounded(self, part: Part, rows: Sequence[int], base: Condition) -> bool:
-        """Test whether some count bounds the people of a condition in rows that withhold it.
+        """Test whether some count bounds the people of a condition in rows that withhold them.
 
-        It is printed of more people, or of a place that the others add up to.
+        This count is printed for more people, or for a place to which others add up.
         """
         table = part.table
         told = table.grid.is_number & ~table.withheld
@@ -202,10 +202,10 @@ class StatisticColumns:
     def _shown(
         self, part: Part, at: int, kind: Kind, scale: Scale, scales: Sequence[Scale], *, order: str
     ) -> FoundColumn | None:
-        """Return a statistic of a scale that the exact counts of rows show, with no other.
+        """Return a statistic of a scale if exact counts show it for one group of people alone.
 
-        Of groups a header must call the values so, and means need the values themselves; so do
-        medians that may be interpolated in groups.
+        For a scale of groups, the header must name the values; and means, modes and quantiles need
+        single values, as do medians that may be interpolated in groups.
         """
         is_of_values = kind in {"mean", "mode", "quantile"}
         if not scale.is_single and (is_of_values or not self._is_named(part, at, scale)):
@@ -240,14 +240,14 @@ class StatisticColumns:
         return None
 
     def _is_named(self, part: Part, at: int, scale: Scale) -> bool:
-        """Test whether a header calls the values of a scale by name, or calls them nothing."""
+        """Test whether a header names the values of a scale, or names no values."""
         words = set(words_beside(part.table.header(at)))
         worded = self._counts_of(part, at, scale.name)
         called = {word for of in worded for word in words_beside(part.table.header(of))}
         return bool(words & set(scale.name.split("_"))) or words <= called
 
     def _counts_of(self, part: Part, at: int, feature: str) -> list[int]:
-        """Return the columns of counts whose people a column is of, by their headers."""
+        """Return the columns of counts whose people a column may summarise, by their headers."""
         table = part.table
         counts = [of for of in table.counts if self._counted(part, of) is not None]
         if len(counts) == 1:
@@ -263,7 +263,7 @@ class StatisticColumns:
     # --- as it is said ----------------------------------------------------------------------
 
     def _of(self, part: Part, at: int, said: SaidStatistic, feature: str) -> int | None:
-        """Return the column of counts whose people a column is of, as it is said or by words."""
+        """Return the column of counts whose people a column summarises, by the user or headers."""
         if said.of:
             named = columns_named(part.table.headers, [said.of])
             if of := [each for each in part.table.counts if each in named]:
@@ -299,7 +299,7 @@ class StatisticColumns:
     def _of_said(
         self, part: Part, at: int, kind: Kind, said: SaidStatistic, scale: Scale
     ) -> FoundColumn | None:
-        """Return a statistic of a scale as somebody says, unless a row of counts forbids it."""
+        """Return a statistic of a scale as the user says, unless a row of counts forbids it."""
         header = part.table.header(at)
         of = self._of(part, at, said, scale.name)
         if of is None:
@@ -371,7 +371,7 @@ class StatisticColumns:
     # --- questions --------------------------------------------------------------------------
 
     def _ask(self, part: Part, at: int, kind: Kind, order: str, scales: Sequence[Scale]) -> None:
-        """Ask of which values a column is that are counted in groups, or that may be counts."""
+        """Ask for the range of values that are counted in groups, or what a loose column is."""
         header = part.table.header(at)
         leave = {"to be left out": flag("leave-out", header)}
         for scale in scales:
@@ -409,7 +409,6 @@ class StatisticColumns:
             )
 
     def _ask_whose(self, part: Part, at: int, said: str) -> None:
-        """Ask whose people a column is of."""
         header = part.table.header(at)
         names = [part.table.header(of) for of in part.table.counts[:4]]
         self.questions.append(
@@ -469,7 +468,7 @@ class StatisticColumns:
         return found
 
     def _counted(self, part: Part, of: int) -> Condition | None:
-        """Return whom a column of counts counts; None where that is not told."""
+        """Return whom a column of counts counts; None if unknown."""
         return self._labelled(_COLUMNS, part.column(of), part)
 
     def _labelled(self, axis: str, label: str, part: Part) -> Condition | None:
@@ -488,7 +487,7 @@ class StatisticColumns:
         return [_Row(*each) for each in zip(body, places, told, strict=True)]
 
     def _dimensions(self, part: Part, row: int) -> Condition | None:
-        """Return whom the columns of a long table say that a row counts."""
+        """Return whom a row of a long table counts, by its dimensions; None if unknown."""
         table = part.table
         found: dict[str, tuple[str, ...]] = {}
         for at in table.names.keys if table.names.is_long else ():

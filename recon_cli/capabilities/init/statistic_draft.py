@@ -1,7 +1,7 @@
-"""Means, medians, minima and maxima of a sheet: of which people and values, as its numbers show.
+"""Means, medians, minima and maxima of a sheet, compared with its counts.
 
-A header proposes what a column is. Where the values are categories that are counted, too, it is
-computed again in every row whose counts are exact, and taken only if it agrees with each of them.
+A header proposes the statistic of a column. If its values are categories that are counted, too, it
+is computed again in every row with exact counts, and accepted only if all rows agree.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from recon_cli.statement.printed import Ends, printed_ends
 
 #: Statistics of values that a sheet is searched for.
 Kind = Literal["mean", "median", "minimum", "maximum", "mode", "quantile"]
-#: Ages end here where the last category does not.
+#: Greatest age where the last category is open.
 OLDEST: Final = 110
-#: Medians between two values that must show how they are defined.
+#: Fewest medians between two values that show how medians are defined.
 _DEFINED: Final = 3
-#: Letters of a table's name.
+#: Most letters of a table's name.
 _LONGEST: Final = 40
 _ORDER: Final = re.compile(r"\d{1,3}/[1-9]\d{0,3}|0?\.\d{1,3}")
 _RANGE: Final = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
@@ -42,7 +42,7 @@ class Scale:
 
     Attributes:
         keys: Its categories.
-        spans: The least and the greatest number of each; None where the last is open.
+        spans: The least and the greatest number of each category; None where the last is open.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Scale:
 
     @classmethod
     def of(cls, name: str, keys: Sequence[str]) -> Scale | None:
-        """Return the scale that categories are; None where they are none.
+        """Return categories as a scale; None if they are no numbers, or have gaps.
 
         >>> Scale.of("age", ["0-24", "25+"])
         Scale(name='age', keys=('0-24', '25+'), spans=((0, 24), (25, None)))
@@ -90,7 +90,7 @@ class Scale:
 
     @property
     def width(self) -> int:
-        """Return how many numbers lie between the ends of closed categories."""
+        """Return the number of values from the least to the greatest printed one."""
         return max(high or low for low, high in self.spans) - self.least + 1
 
 
@@ -112,10 +112,10 @@ class Agreement:
     """Agreement of a printed statistic with counts.
 
     Attributes:
-        shown: Rows in which it does.
-        broken: The first row in which it does not.
-        bits: How unlikely it is by chance.
-        definition: For a median: the only one that agrees everywhere, if enough rows tell.
+        shown: Number of rows that agree.
+        broken: The first row that does not agree.
+        bits: −log2 of the probability of such agreement by chance.
+        definition: For a median: the only definition that agrees everywhere, if enough rows tell.
     """
 
     shown: int
@@ -124,7 +124,7 @@ class Agreement:
     definition: Definition = "any"
 
     def is_strong(self, tried: int) -> bool:
-        """Test whether chance is excluded, given how many were tried."""
+        """Test whether chance is excluded, given the number of statistics tried."""
         is_shown = self.broken is None and self.shown >= STRONG_POSITIONS
         return is_shown and self.bits >= MARGIN_BITS + math.log2(max(1, tried))
 
@@ -164,7 +164,7 @@ def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed], order: str = "
 def are_of_whole(medians: Iterator[Fraction]) -> bool:
     """Test whether medians are of whole numbers: all are whole or halves, and one is a half.
 
-    Medians that are interpolated in groups have other decimals, or none.
+    Medians that are interpolated in groups have other decimals, or are printed without.
 
     >>> are_of_whole(map(Fraction, ("36", "35.5"))), are_of_whole(map(Fraction, ("36", "35.4")))
     (True, False)
@@ -177,7 +177,7 @@ def are_of_whole(medians: Iterator[Fraction]) -> bool:
 
 
 def _fits(kind: Kind, ends: Ends, least: Fraction, most: Fraction | float) -> bool:
-    """Test whether a text can be a statistic between two numbers."""
+    """Test whether a printed number can be a statistic between two numbers."""
     low, high = Fraction(ends.least, ends.over), Fraction(ends.most, ends.over)
     if kind == "median":  # by any definition, within whole numbers, too
         return math.ceil(high) >= least and math.floor(low) <= most
@@ -189,7 +189,7 @@ def _fits(kind: Kind, ends: Ends, least: Fraction, most: Fraction | float) -> bo
 def _allowed(
     kind: Kind, scale: Scale, counts: IntArray, order: str
 ) -> tuple[Fraction, Fraction | float]:
-    """Return the least and the greatest statistic of people in the categories of a scale."""
+    """Return the least and the greatest statistic that the counts of categories allow."""
     lows = [low for low, _ in scale.spans]
     highs = [math.inf if high is None else high for _, high in scale.spans]
     some = [i for i in np.argsort(lows).tolist() if counts[i]]
@@ -212,7 +212,7 @@ def _allowed(
 
 
 def _middle_categories(scale: Scale, counts: IntArray) -> tuple[int, int]:
-    """Return the categories of the two people in the middle; of an odd number twice that of one."""
+    """Return the categories of the two middle people; twice the same for an odd number."""
     order = np.argsort([low for low, _ in scale.spans])
     until = np.cumsum(counts[order])
     people = int(until[-1])
@@ -256,11 +256,11 @@ class SaidStatistic:
     """Statement of a user on a column of a statistic.
 
     Attributes:
-        kind: None where its header says it.
-        feature: Feature that it summarises; empty where its numbers tell which.
+        kind: The kind of statistic; None if the column's header says it.
+        feature: The feature that it summarises; empty if numbers show it.
         ends: The least and the greatest value, which are whole.
-        of: Header of the counts whose people it is of; empty where its own header says it.
-        order: For a quantile: the share of people below it; empty where its header says it.
+        of: Header of the counts of the people it summarises; empty if the column's header says it.
+        order: For a quantile: the share of people below it; empty if the column's header says it.
     """
 
     kind: Kind | None = None
@@ -274,7 +274,7 @@ class SaidStatistic:
         """Read what stands behind ``HEADER=``: a kind, a feature, a range, ``of`` whom.
 
         Raises:
-            ConfigError: It is said in another way.
+            ConfigError: The text has another form.
 
         >>> SaidStatistic.parse("Mean age", "mean age 0..110 of Girls: Number")
         SaidStatistic(kind='mean', feature='age', ends=(0, 110), of='Girls: Number', order='')
@@ -302,7 +302,7 @@ class SaidStatistic:
 
 
 def spoken(kind: str, feature: str, ends: tuple[int, int] | None, of: str = "") -> str:
-    """Return what `SaidStatistic.parse` reads.
+    """Return a statistic as the text that `SaidStatistic.parse` reads.
 
     >>> spoken("mean", "age", (0, 110))
     'mean age 0..110'
@@ -319,9 +319,9 @@ class DraftedStatistic:
     """A column of a statistic whose people and values are known.
 
     Attributes:
-        feature: The feature whose values it is of.
-        values: Category → its number, where the feature is none of numbers.
-        of: Header of the counts whose people it is of.
+        feature: The feature that it summarises.
+        values: Category → its number, where the feature's values are categories.
+        of: Header of the counts of the people it summarises.
         order: For a quantile: the share of people below it.
     """
 
@@ -334,12 +334,12 @@ class DraftedStatistic:
 
     @property
     def name(self) -> str:
-        """Return how its table is called."""
+        """Return the name of its table."""
         return f"{self.kind}_{self.feature}".upper()
 
     @property
     def form(self) -> dict[str, object]:
-        """Return it as a schema writes it."""
+        """Return the form of the statistic in a schema."""
         form: dict[str, object] = {self.kind: self.feature}
         if self.definition != "any":
             form["definition"] = self.definition
@@ -356,8 +356,8 @@ class DraftedShare:
 
     Attributes:
         of: Header of the counts of these people.
-        part: Whom among them it is the share of.
-        times: 100 of a percentage.
+        part: The people among these whose share it is.
+        times: 100 for a percentage.
     """
 
     of: str
@@ -366,23 +366,23 @@ class DraftedShare:
 
     @property
     def name(self) -> str:
-        """Return how its table is called."""
+        """Return the name of its table."""
         words = "_".join(value for _, values in self.part for value in values)
         return re.sub(r"\W+", "_", f"SHARE_{words}".upper())[:_LONGEST]
 
     def form(self, part: Mapping[str, object]) -> dict[str, object]:
-        """Return it as a schema writes it.
+        """Return the form of the share in a schema.
 
         Args:
-            part: The values of the part, as the schema calls them.
+            part: The values of the part, by their names in the schema.
         """
         return {"share": dict(part)} | ({} if self.times == 100 else {"times": self.times})
 
 
 def greatest_value(scale: Scale, printed: Iterator[Fraction], ends: tuple[int, int] | None) -> int:
-    """Return a number that no value of a scale is above: of its last category, or as it is said.
+    """Return an upper bound of a scale's values: of its last category, or as the user says.
 
-    A median, a minimum and a maximum are the same for every one beyond what is printed.
+    Medians, minima and maxima prove the same for every bound beyond the printed numbers.
     """
     if scale.greatest is not None:
         return scale.greatest

@@ -1,4 +1,4 @@
-"""The tables of statistics of a drafted schema, and the features whose values they are of."""
+"""The tables of statistics of a drafted schema, and the features that they summarise."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from recon_cli.capabilities.init.statistic_draft import DraftedShare, Scale
 
 @dataclass
 class StatisticTable:
-    """A table of statistics in the making.
+    """A table of statistics under construction.
 
     Attributes:
         columns: The columns of sheets that print it.
-        taken: Places and people of whom it has a statistic.
+        taken: Places and people with a statistic in the table.
     """
 
     name: str
@@ -43,13 +43,13 @@ class StatisticTable:
 
     @property
     def scale(self) -> Scale | None:
-        """Return the groups of its values that are counted; None where they are themselves."""
+        """Return the scale of groups that are counted; None where single values are counted."""
         first = self.columns[0]
         return None if first.ends is None else first.scale
 
 
 def statistic_tables(found: Sequence[FoundColumn]) -> list[StatisticTable]:
-    """Put columns of one statistic in one table, as long as no place has two of the same people."""
+    """Put columns of one statistic in one table, unless a place would have two for some people."""
     tables: list[StatisticTable] = []
     for column in found:
         told, stem = replace(column.statistic, of=""), column.statistic.name
@@ -71,9 +71,9 @@ def _is_mapped(home: StatisticTable, column: FoundColumn) -> bool:
 def with_statistics(
     tables: Sequence[TableDraft], found: Sequence[StatisticTable], features: Mapping[str, object]
 ) -> list[TableDraft]:
-    """Return the tables of a schema with those of statistics behind them.
+    """Return the tables of a schema, followed by tables of statistics.
 
-    A feature of groups becomes a recode of its values.
+    A feature whose values are groups of numbers becomes a recode of these numbers.
 
     Args:
         features: Feature → its form.
@@ -126,7 +126,7 @@ class _Values:
     """A feature of whole numbers: the values of a scale, or those that a user says.
 
     Attributes:
-        scale: Its groups that are counted, if there are any.
+        scale: The groups of these numbers that are counted, if any.
     """
 
     name: str
@@ -136,12 +136,12 @@ class _Values:
 
     @property
     def form(self) -> dict[str, str]:
-        """Return the feature as a schema writes it."""
+        """Return the form of the feature in a schema."""
         return {"range": f"{self.least}..{self.greatest}"}
 
     @property
     def groups(self) -> dict[str, object]:
-        """Map its groups to the values in each, as a schema writes them."""
+        """Map the groups of the scale to their values, as a schema writes them."""
         found: dict[str, object] = {}
         for key, (low, high) in () if self.scale is None else self.scale.groups:
             last = self.greatest if high is None else high
@@ -150,18 +150,18 @@ class _Values:
 
     @property
     def recode(self) -> dict[str, object]:
-        """Return the recode that its groups are."""
+        """Return the groups as a recode."""
         return {"of": self.name, "groups": self.groups}
 
 
 def _with_values(cell: object, used: Mapping[str, _Values]) -> object:
-    """Return a cell with the values in place of their groups."""
+    """Return a cell with features of numbers in place of features of groups."""
     where = cell.get("where") if isinstance(cell, Mapping) else None
     return {"where": _in_values(where, used)} if isinstance(where, Mapping) else cell
 
 
 def _in_values(where: Mapping[Any, Any], used: Mapping[str, _Values]) -> dict[str, object]:
-    """Return values of features with those of recodes in place of groups."""
+    """Return values of features with numbers in place of groups."""
     found: dict[str, object] = {}
     for name, value in where.items():
         if name not in used:
@@ -173,7 +173,7 @@ def _in_values(where: Mapping[Any, Any], used: Mapping[str, _Values]) -> dict[st
 
 
 def _values(found: Sequence[StatisticTable]) -> dict[str, _Values]:
-    """Map the features of statistics whose values are no categories to those values."""
+    """Map the features of statistics whose values are not themselves categories to these values."""
     values: dict[str, _Values] = {}
     for each in found:
         for column in each.columns:
@@ -191,7 +191,7 @@ def _values(found: Sequence[StatisticTable]) -> dict[str, _Values]:
 
 
 def taken_values(found: Sequence[StatisticTable]) -> Iterator[str]:
-    """Say which values were taken to be possible, though no number says so."""
+    """Yield doubts about greatest values that are assumed, though no number states them."""
     for own in _values(found).values():
         if own.scale is not None and own.scale.greatest is None:
             yield (

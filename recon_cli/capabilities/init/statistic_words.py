@@ -1,4 +1,4 @@
-"""Columns of means, medians and the like that a draft does not use, told by their headers."""
+"""Columns of means, medians and the like that a draft does not use, found by their headers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from recon_cli.coverage import LeftOut
 from recon_cli.sources.read.statistic_words import StatisticWord, statistic_named
 
-#: In messages; others are called as they are.
+#: Names of kinds in messages, where they differ.
 _CALLED: Final = {"deviation": "standard deviation"}
-#: Columns that are named of each kind.
+#: Most columns that are named of each kind.
 _NAMED: Final = 3
 
 

@@ -1,6 +1,6 @@
-"""What lines of counts are of: features, and the values that each line counts.
+"""Find the features of lines of counts, and the values that each line counts.
 
-A line is a column, or a row of categories. The sums among lines tell the features: parts of one
+A line is a column, or a row of categories. Features follow from the sums among lines: parts of one
 whole are values of one feature, and two groups that add up to one whole are two features.
 """
 
@@ -28,7 +28,7 @@ from recon_cli.sources.formats.vocabulary import interval, is_total
 from recon_cli.sources.read.row_labels import Path
 from recon_cli.sources.read.words import Sense, says
 
-#: Lines on either side of one that may be its parts.
+#: Most lines on either side of a line that may be its parts.
 _MOST_INNER: Final = 8
 
 
@@ -37,16 +37,16 @@ class Structure:
     """The features of some lines.
 
     Attributes:
-        values: Line → the values that it counts of each feature; of a feature that is not there,
-            all.
-        doubts: What was taken so without being shown, a sentence each.
-        unplaced: Lines that are no parts of anything, and that nothing says more of.
-        peers: Those, and the line that is nowhere less: all of them may exclude each other.
-        chain: Those, in order, if each is nowhere less than the one before and there are three.
-        possible: Ways in which these may add up to it: for each its sums, the total first.
-        either: Lines that words call some of others → the line that they stand behind, whose
-            people they may be some of, and the whole that they are taken to be some of.
-        beside: Line → several that count some of its people and may exclude each other.
+        values: Line → the values that the line counts, by feature; all values of an absent feature.
+        doubts: Assumptions that no number shows, a sentence each.
+        unplaced: Lines that are parts of no sum, and whose relation to other lines is unknown.
+        peers: Unplaced lines that may exclude each other, and the line that is nowhere less.
+        chain: The peers, sorted so that each is nowhere less than the one before; empty if no order
+            is so, or for fewer than three.
+        possible: Ways in which lines may add up to a total: the sums of each way, total first.
+        either: Lines that words call some of others → the line that they stand behind and may be
+            some of, and the whole that they are taken to be some of.
+        beside: Line → lines that count some of its people and may exclude each other.
     """
 
     features: tuple[DraftedFeature, ...]
@@ -74,8 +74,8 @@ class Structure:
 
         Args:
             labels: The words of each line, in the order of the table.
-            sums: Among the lines, by their numbers.
-            block: The numbers of the lines, in the same order.
+            sums: The sums among the lines, which are given by number.
+            block: The counts of the lines, in the order of `labels`.
             subsets: Line → a line whose people it counts some of.
             base: What numbers are rounded to.
         """
@@ -135,7 +135,7 @@ class _Builder:
         return len(lines) > 2 and all(self.numbers.exceeds(more, [less]) for less, more in steps)
 
     def _may_be_sum(self, each: Relation) -> bool:
-        """Test whether somebody says a sum, or no age is in two of its parts."""
+        """Test whether the user says a sum, or no age is in two of its parts."""
         paths = [self.labels[part] for part in each.of if self.labels.get(part)]
         spans = [interval(path[-1]) for path in paths if path[:-1] == paths[0][:-1]]
         ages = [span for span in spans if span is not None and not ends_in_note(span)]
@@ -144,7 +144,7 @@ class _Builder:
     # --- lines beside each other ------------------------------------------------------------
 
     def _relate(self) -> list[int]:
-        """Say what lines are that are no parts of others; return those of which it is not known."""
+        """Give values to the lines that are parts of no sum; return those that stay unplaced."""
         features, inner = self.features, self.inner
         sums = features.lattice.sums
         parts = {part for each in sums for part in each.of}
@@ -183,7 +183,7 @@ class _Builder:
         return self._peers(heads) if len(heads) > 1 else []
 
     def _add_some(self, some: Sequence[int], whole: int) -> None:
-        """Add features of lines that count some people: of a whole, or of more than it."""
+        """Add features for lines that count some people of a whole, or of more than the whole."""
         wider = [line for line in some if self.inner.is_wider(line, whole)]
         if wider:
             self._add_alone([whole, *wider])
@@ -194,9 +194,9 @@ class _Builder:
         self.features.add_each(apart, whole)
 
     def _peers(self, heads: list[int]) -> list[int]:
-        """Say what lines are that no sum joins; return those of which it is not known.
+        """Give values to lines that no sum joins; return those that stay unplaced.
 
-        Where one of them is nowhere less than any other, these may be some of its people.
+        If one line is nowhere less than the others, these may count some of its people.
         """
         largest = self.numbers.largest(heads)
         others = [line for line in heads if line != largest]
@@ -214,10 +214,10 @@ class _Builder:
         return inside
 
     def _below_largest(self, heads: list[int], largest: int, words: Sequence[str]) -> list[int]:
-        """Say what lines are of which one is nowhere less; return those of which it is not known.
+        """Give values to lines that are nowhere more than the largest; return the unplaced ones.
 
         Args:
-            words: What tells each of them apart.
+            words: The words of each of `heads` that the others lack.
         """
         others = [line for line in heads if line != largest]
         is_said = len(others) > 1 and set(others) <= self.said.apart
@@ -247,9 +247,9 @@ class _Builder:
         return []
 
     def _inner_sums(self, heads: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-        """Yield lines that those beside them, or around them, may add up to, and would give away.
+        """Yield possible sums that would give numbers away: a line, then neighbours as its parts.
 
-        No number breaks such a sum, and one of its numbers at most is withheld somewhere.
+        No number contradicts such a sum, and somewhere at most one of its numbers is withheld.
         """
         said = self.said.counted | self.said.apart
         for at, total in enumerate(heads):
@@ -268,7 +268,7 @@ class _Builder:
                 yield ((total, *max(near or able, key=len)),)
 
     def _inside_totals(self, heads: Sequence[int]) -> list[int]:
-        """Return lines that may be some of others beside them, which a word says are totals."""
+        """Return lines that may count some of the people of a line that a word calls a total."""
         totals = [line for line in heads if says(self.features.words(line), Sense.TOTAL)]
         others = [line for line in heads if line not in totals]
         return [
@@ -281,7 +281,7 @@ class _Builder:
         return is_total and self.numbers.exceeds(line, [each for each in heads if each != line])
 
     def _without_equals(self, heads: list[int]) -> list[int]:
-        """Leave lines out that have the numbers of another: they have its values, too."""
+        """Leave out lines with the numbers of an earlier line, and note this line in `equals`."""
         kept: list[int] = []
         for line in heads:
             called = {each for each in (*kept, line) if is_total(" ".join(self.labels[each][-1:]))}
@@ -300,7 +300,7 @@ class _Builder:
         return kept
 
     def _have_overlapping_ages(self, lines: Sequence[int]) -> bool:
-        """Test whether lines are called by ages of which some are in two."""
+        """Test whether lines are labelled with ages, and some of these overlap."""
         spans = [interval(self.labels[line][-1]) for line in lines if self.labels.get(line)]
         ages = [span for span in spans if span is not None]
         return len(ages) == len(lines) > 1 and do_overlap(ages)

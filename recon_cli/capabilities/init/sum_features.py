@@ -1,4 +1,4 @@
-"""Features that the sums among lines tell."""
+"""Features that follow from the sums among lines."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from recon_cli.capabilities.init.proposal.lattice import Feature
 
 
 def add_features_of_sums(lines: LineFeatures) -> None:
-    """Add the features by which lines are divided, and say which values each line counts.
+    """Add the features that divide lines, and set the values that each line counts.
 
-    A feature that divides parts of another is the other, cut finer.
+    A division of one value of a feature makes this feature finer.
     """
     inside: dict[str, list[Feature]] = {}
     waiting: list[Feature] = []
@@ -33,7 +33,7 @@ def add_features_of_sums(lines: LineFeatures) -> None:
 
 @dataclass
 class _Top:
-    """A feature in the making: its values, and where each part of its sums has them."""
+    """A feature under construction: its values, and which of them each part of its sums has."""
 
     feature: Feature
     labels: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ def _fill(top: _Top, lines: LineFeatures, inside: Mapping[str, list[Feature]]) -
 
 
 def _place(top: _Top, lines: LineFeatures) -> None:
-    """Add a feature, and say of each line which of its values it counts."""
+    """Add a feature, and set which of its values each line counts."""
     number = len(lines.features)
     name = top.feature.name
     for line, cell in lines.lattice.cells.items():
@@ -99,7 +99,7 @@ def _place(top: _Top, lines: LineFeatures) -> None:
 
 
 def _cross(lines: LineFeatures, number: int, groups: Sequence[tuple[str, ...]]) -> None:
-    """Put a feature for each word of labels in place of one for every combination of them."""
+    """Replace a feature whose labels combine words by one feature for each of these words."""
     combinations = list(dict.fromkeys(zip(*groups, strict=True)))
     values = [tuple(dict.fromkeys(own)) for own in groups]
     lines.features += [DraftedFeature("", own) for own in values]

@@ -1,4 +1,4 @@
-"""What is in a sheet whose columns have roles: places, categories, and texts that are no counts."""
+"""Survey a sheet whose columns have roles: its places, categories, and texts that are no counts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from recon_cli.sources.tidy_file import ZERO_FRACTION
 from recon_cli.statement.suppression import MARKERS, is_marker
 from recon_cli.statement.texts import interval_said
 
-#: As many texts in place of counts as are worth naming.
+#: Most texts in place of counts that are named.
 _MOST_TEXTS: Final = 8
 _COUNT: Final = r"^[0-9]+$"
-#: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
+#: Counts are taken for rounded if they are multiples of a base by a smaller chance than this.
 _CHANCE: Final = 1e-6
 
 
 @dataclass(frozen=True)
 class OddText:
-    """Texts of a column that are no counts."""
+    """A text of a column that is no count: its first row, and how often it occurs."""
 
     row: int
     text: str
@@ -36,22 +36,22 @@ class OddText:
 
     @property
     def is_number(self) -> bool:
-        """Test whether it has digits, or may stand for a count."""
+        """Test whether the text has digits."""
         return has_digits(self.text)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a sheet has.
+    """The content of a sheet.
 
     Attributes:
         categories: Dimension → code and label of every category, in order of appearance.
-        texts: Place of a column of counts → texts in it that are no counts, most frequent first.
-        odd: Place of a column of counts → its first number that is no count: row, text, and how
-            many there are; and the same of texts that nobody uses for suppressed counts.
-        numbers: Place of a column of counts → how many counts it has.
+        texts: Position of a column of counts → its texts that are no counts, most frequent first.
+        odd: Position of a column of counts → its texts that are neither counts nor usual marks of
+            suppressed ones, by their first rows.
+        numbers: Position of a column of counts → how many counts it has.
         divisor: The greatest number of which all counts are multiples; 0 if all are zero.
-        kinds: What kind each place is of, where a format says it: ``geoid, kind``.
+        kinds: The kind of each place, where a format says it: ``geoid, kind``.
     """
 
     geoids: pl.Series
@@ -72,7 +72,7 @@ class Survey:
 
     @property
     def markers(self) -> set[str]:
-        """Return texts that agencies put in place of suppressed counts; nothing is one."""
+        """Return texts that agencies put in place of suppressed counts; a blank is one."""
         every = {text for texts in self.texts.values() for text in texts}
         return {text for text in every if is_marker(text) or interval_said(text) is not None}
 
@@ -84,7 +84,7 @@ class Survey:
 
     @property
     def thousands(self) -> str | None:
-        """Tell what is between groups of three digits, if it is the same everywhere."""
+        """Return the mark between groups of three digits, if it is the same everywhere."""
         marks = {
             match[1]
             for texts in self.texts.values()
@@ -95,7 +95,7 @@ class Survey:
 
 
 def rounding_base(surveys: Sequence[Survey]) -> int | None:
-    """Return the base that counts look rounded to: all are multiples of it, too many for chance."""
+    """Return the base of which all counts are multiples, if they are too many for chance."""
     divisor = math.gcd(*(each.divisor for each in surveys))
     return _unless_by_chance(divisor, sum(each.positive for each in surveys))
 
@@ -128,7 +128,7 @@ def survey(sheet: CountSheet) -> Survey:
     """Read a sheet once.
 
     Raises:
-        SourceError: It is damaged, or no row has a place and counts.
+        SourceError: The sheet is damaged, or no row has a place and counts.
     """
     geoids: list[pl.Series] = []
     categories: dict[str, dict[str, str]] = {each.name: {} for each in sheet.dimensions}
@@ -178,7 +178,7 @@ def survey(sheet: CountSheet) -> Survey:
 
 
 def counted_rows(sheet: CountSheet) -> Iterator[pl.DataFrame]:
-    """Yield the rows that have counts, or say of whom one would be, with ``geoid``."""
+    """Yield the rows that have counts, or a place and all dimensions, with ``geoid``."""
     for batch in sheet.sheet.rows(sheet.skip):
         placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
         for at, values in sheet.where.items():
@@ -192,7 +192,7 @@ def texts_of(sheet: CountSheet, at: int) -> pl.Expr:
 
 
 def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[OddText, ...]:
-    """Return texts that are no counts, the first numbers and the first words of each column."""
+    """Return the texts of a column that are no counts, by their first rows."""
     return tuple(
         OddText(row, text, times[text])
         for text, row in sorted(first.items(), key=lambda pair: pair[1])

@@ -32,18 +32,18 @@ from recon_cli.sources.formats.mapping import left_name
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.words import Sense, says
 
-#: Places that two tables share at least where one may be of another year.
+#: Fewest places that two tables share, of which one may be of another year.
 _FEWEST_PLACES: Final = 2
 #: The answer that the place of each sheet is its name.
 _SHEETS: Final = {"each sheet is a place": "--place-per-sheet"}
-#: Columns that add up to one of another table, and rows that both have, at least.
+#: Fewest columns that add up to a column of another table, and fewest rows that both have.
 _FEWEST: Final = 2
-#: Places that a question names.
+#: Most places that a question names.
 _NAMED: Final = 3
 
 
 def ask_kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[OpenQuestion]:
-    """Yield a question where places of several kinds are on one level: of whom are they parts?"""
+    """Yield a question for each level with several kinds of places, which may be in each other."""
     at, kinds = file.sheet.kind, file.survey.kinds
     if at is None or kinds is None or "place" in file.said.apart:
         return
@@ -64,13 +64,13 @@ def ask_kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[
 
 
 def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> OpenQuestion | None:
-    """Ask what several tables are of that have the same columns and rows, and other numbers.
+    """Ask about tables with the same columns and rows, but other numbers.
 
-    They are of several years, places or kinds of people: of one of these kinds where one table is
-    all others together.
+    They are for several years, places or kinds of people; for places or kinds if one table is the
+    sum of all others.
 
     Args:
-        are_kinds: Whether somebody says that all is about one place.
+        are_kinds: Whether the user says that all is about one place.
     """
     first, *others = parts
     if first.table.sheet_place is not None:
@@ -120,10 +120,10 @@ def ask_periods(parts: Sequence[Part], *, are_kinds: bool = False) -> OpenQuesti
 
 
 def _alone(parts: Sequence[Part], *, sheets: bool) -> dict[str, str]:
-    """Return the answer that one of several tables is meant, for each.
+    """Map the answer that a table is meant to its flags, for each of several tables.
 
     Args:
-        sheets: Whether each is a sheet of its own.
+        sheets: Whether each table is a sheet of its own.
     """
     if sheets:
         return {f"{part.name!r} is meant": flag("sheet", part.name) for part in parts}
@@ -137,7 +137,7 @@ def _alone(parts: Sequence[Part], *, sheets: bool) -> dict[str, str]:
 
 
 def _has_places(part: Part) -> bool:
-    """Test whether rows of a table are places, by the word over them, or by what they are of."""
+    """Test whether rows of a table are places: they have parents, or the word over them says so."""
     table = part.table
     at = table.place
     return bool(
@@ -156,7 +156,7 @@ def _is_of_people(part: Part) -> bool:
 
 
 def or_sheets(question: OpenQuestion, part: Part, others: Sequence[Part]) -> OpenQuestion:
-    """Return a question which column has the places with the answer that each sheet is one."""
+    """Return a question about the column of places with another answer: each sheet is a place."""
     sheets = {each.document.sheet for each in others} - {None, part.document.sheet}
     if "--one-place" not in question.answers.values() or not sheets:
         return question
@@ -164,7 +164,7 @@ def or_sheets(question: OpenQuestion, part: Part, others: Sequence[Part]) -> Ope
 
 
 def is_told_by(part: Part, question: OpenQuestion, others: Sequence[Part]) -> bool:
-    """Test whether a question is about a column that another table prints again, in a sum."""
+    """Test whether another table has the column that a question is about, in a sum."""
     if len(question.columns) != 1 or question.columns[0] not in part.table.counts:
         return False
     (at,) = question.columns
@@ -184,10 +184,10 @@ def is_told_by(part: Part, question: OpenQuestion, others: Sequence[Part]) -> bo
 
 
 def ask_across(parts: Sequence[Part]) -> list[tuple[OpenQuestion, dict[int, set[int]]]]:
-    """Ask whether loose columns of one table add up to one of another, where no number forbids it.
+    """Ask whether loose columns of a table add up to a column of another, if no number forbids it.
 
     Returns:
-        Each question; and the columns that it is about, by the numbers of their tables.
+        Each question, and its columns by the numbers of their tables.
     """
     found = []
     wide = {i: part for i, part in enumerate(parts) if _is_wide(part)}
@@ -223,7 +223,7 @@ def _is_wide(part: Part) -> bool:
 
 
 def _loose(part: Part) -> list[int]:
-    """Return the columns of counts in no sum, of those that somebody says neither."""
+    """Return the columns of counts that are in no sum, by numbers or by the user."""
     table = part.table
     summed = {i for e in table.relations.sums(Axis.COLUMNS) for i in (e.line, *e.of)}
     told = {name for each in table.said_sums for name in each.names}
@@ -231,12 +231,12 @@ def _loose(part: Part) -> list[int]:
 
 
 def _places(part: Part, columns: Sequence[int]) -> NDArray[np.intp]:
-    """Return where columns stand among the counts of a table."""
+    """Return the positions of columns among the counts of a table."""
     return np.array([part.table.counts.index(at) for at in columns], dtype=np.intp)
 
 
 def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
-    """Test whether numbers show one of several tables to be all others together, cell by cell."""
+    """Test whether numbers show one of several tables to be the sum of all others, cell by cell."""
     rows = [{row: i for i, row in enumerate(part.table.rows)} for part in parts]
     shared = [row for row in rows[0] if all(row in own for own in rows)]
     if len(parts) < 3 or not shared:
@@ -260,7 +260,7 @@ def _is_one_of_sums(parts: Sequence[Part], headers: Sequence[str]) -> bool:
 
 
 def ask_percentages(header: str, values: Sequence[str]) -> OpenQuestion | None:
-    """Ask which rows of a long table are counts, where a column says of others that they are none.
+    """Ask which rows of a long table are counts, if a column says that others are percentages.
 
     Example:
         >>> ask_percentages("measure", ["Number", "Percent"]).answers
@@ -279,7 +279,7 @@ def ask_percentages(header: str, values: Sequence[str]) -> OpenQuestion | None:
 
 
 def ask_overfull(each: Overfull) -> OpenQuestion:
-    """Ask which parts of a place are parts of others, where they add up to more than it has."""
+    """Ask which parts of an overfull place are parts of other parts, or no parts of it."""
     sums = [f"{total} = {' + '.join(parts)}" for total, parts in each.sums.items()]
     answers = {said: flag("sum", said) for said in sums}
     for own in each.divisions:
@@ -296,7 +296,7 @@ def ask_overfull(each: Overfull) -> OpenQuestion:
 
 
 def ask_possible(each: Possible) -> OpenQuestion:
-    """Ask whether all places beside another are parts of it, where no number says so."""
+    """Ask whether all places beside another are parts of it, where numbers leave it open."""
     shown = ", ".join(map(repr, each.others[:_NAMED])) + ", …" * (len(each.others) > _NAMED)
     said = (
         f"{shown} may be in {each.whole!r}, too"
@@ -311,7 +311,7 @@ def ask_possible(each: Possible) -> OpenQuestion:
 
 
 def ask_possible_sums(each: PossibleSums) -> OpenQuestion:
-    """Ask whether places beside all others are the parts of some of these.
+    """Ask whether loose places are the parts of some other places.
 
     Example:
         >>> print(list(ask_possible_sums(PossibleSums(({"N": ("A", "B")},))).answers.values()))
@@ -332,7 +332,7 @@ def ask_possible_sums(each: PossibleSums) -> OpenQuestion:
 
 
 def ask_sum_of_printed(each: SumOfPrinted) -> OpenQuestion:
-    """Ask whether what is withheld of parts is of nobody, or not in the total of the printed."""
+    """Ask whether withheld counts of parts are zero, or not in the total of the printed ones."""
     shown = ", ".join(map(repr, each.withheld[:_NAMED])) + ", …" * (len(each.withheld) > _NAMED)
     return OpenQuestion(
         f"{each.whole!r} is the sum of what is printed of its parts, without what is withheld of "
@@ -342,7 +342,7 @@ def ask_sum_of_printed(each: SumOfPrinted) -> OpenQuestion:
 
 
 def ask_division(each: Division, parts: Sequence[Part]) -> OpenQuestion:
-    """Ask which of two tables is meant that divide the same people in two ways.
+    """Ask which of two tables to read, if they divide the same people in two ways.
 
     Args:
         parts: All tables.
@@ -371,9 +371,9 @@ def ask_division(each: Division, parts: Sequence[Part]) -> OpenQuestion:
 
 
 def ask_places_or_kinds(parts: Sequence[Part]) -> OpenQuestion | None:
-    """Ask which tables are meant where some have rows of places, and some of kinds; None if not.
+    """Ask which tables to read, if some have rows of places, and others of kinds; else return None.
 
-    A mapping says of all tables of a file what their rows are.
+    A mapping says what rows are for all tables of a file.
     """
     sheets = [part for part in parts if part.is_sheet and part.table.sheet_place is None]
     own = [[part for part in sheets if part.table.are_kinds is kinds] for kinds in (False, True)]
@@ -388,7 +388,7 @@ def ask_places_or_kinds(parts: Sequence[Part]) -> OpenQuestion | None:
 
 
 def _each_alone(own: Sequence[Sequence[Part]]) -> tuple[list[str], dict[str, str]]:
-    """Return what two groups of tables are called, and the answers that one is read alone."""
+    """Return the names of two groups of tables, and the answers that read one group alone."""
     sheets = [{part.document.sheet or "" for part in tables} for tables in own]
     are_sheets = all(map(all, sheets)) and sheets[0].isdisjoint(sheets[1])
     are_files = own[0][0].label != own[1][0].label
@@ -410,7 +410,7 @@ def _each_alone(own: Sequence[Sequence[Part]]) -> tuple[list[str], dict[str, str
 
 
 def _with_place(parts: list[Part], name: str) -> list[Part]:
-    """Return the tables of a sheet that have a place; all if none is called so."""
+    """Return the tables of a sheet that have a place of this name; all if none has."""
     paths = (part.table.place_paths for part in parts)
     has = [any(path[-1:] == (name,) for path in own) for own in paths]
     return list(itertools.compress(parts, has)) or parts
@@ -421,7 +421,7 @@ def _left_name(part: Part) -> str:
 
 
 def asked_once(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
-    """Return the questions that an answer to an earlier one does not answer, too."""
+    """Return the questions without those whose answers an earlier question has, too."""
     kept: list[OpenQuestion] = []
     for each in questions:
         if not any({*each.answers.values()} <= {*earlier.answers.values()} for earlier in kept):

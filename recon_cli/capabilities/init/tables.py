@@ -47,7 +47,7 @@ from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, unread_sheets
 from recon_cli.sources.tabular.sheet import Sheet
 
-#: What is said of a sheet whose sums tell what numbers in parentheses are.
+#: Note on a sheet whose sums show that numbers in parentheses are counts.
 _OF_PARENTHESES: Final = (
     "whether numbers in parentheses are these numbers: sums say so (`--parentheses withheld`)",
 )
@@ -59,10 +59,10 @@ class TableFile:
 
     Attributes:
         document: The file, the member of a zip, or the sheet of a workbook.
-        sheet: With the roles of its columns; the rows that are counts.
-        table: How its numbers say that it is read, where it is of no known format.
-        said: What is said of a file of a known format.
-        number: Which of the tables of its sheet it is, from 1.
+        sheet: Its content, with the roles of its columns and the rows that are counts.
+        table: The reading that its numbers propose; None for a file of a known format.
+        said: What the user says of a file of a known format.
+        number: Position of the table in its sheet, from 1.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class TableFile:
 
     @property
     def name(self) -> str:
-        """Return its own name, without folders."""
+        """Return the name of the document, without folders."""
         return self.document.name
 
 
@@ -89,7 +89,7 @@ class TableFiles:
         sheets: The sheets that are read, where a workbook has others.
         notes: What was passed over, a sentence each.
         readings: Sheets that are read by their numbers, with their names.
-        questions: What is asked of all of them.
+        questions: Questions about all files together.
         beside: The texts beside the numbers of those sheets, and of sheets of notes.
     """
 
@@ -108,11 +108,11 @@ def open_table_files(
 
     Args:
         said: What has to be known to read files of a known format.
-        choices: What is said of sheets of none.
+        choices: What the user says of tables.
 
     Raises:
-        ConfigError: They are of several formats.
-        SourceError: One cannot be read, or none has counts.
+        ConfigError: The files are of several formats.
+        SourceError: A file cannot be read, or none has counts.
     """
     opened = _Opened(said, choices)
     for path in paths:
@@ -182,8 +182,8 @@ class _Opened:
         """Require that there are counts, in files of one format.
 
         Raises:
-            ConfigError: They are of several formats.
-            SourceError: There are none, or a sheet that is asked for has none.
+            ConfigError: The files are of several formats.
+            SourceError: No file has counts, or a sheet that is asked for has none.
         """
         forms = list(dict.fromkeys(file.form.name for file in self.files))
         if len(forms) > 1:
@@ -208,7 +208,7 @@ class _Opened:
         return tuple(dict.fromkeys(name for name in names if name))
 
     def table_files(self) -> TableFiles:
-        """Return all tables, with what is noted and asked of them together."""
+        """Return all tables, with the notes and questions about them together."""
         texts = _beside(self.readings, self.noted)
         scaled = (each for file in self.files for each in in_units(file.name, file.sheet))
         notes = (
@@ -258,7 +258,7 @@ def with_chosen_rows(sheet: CountSheet, where: Mapping[str, Sequence[str]]) -> C
 
 @contextlib.contextmanager
 def _naming_others(document: Document, said: FileMapping) -> Iterator[None]:
-    """Add to what is wrong with a sheet that others may be read without it."""
+    """Add to an error in a sheet that `--sheet` can name other sheets to read."""
     try:
         yield
     except SourceError as error:
@@ -287,7 +287,7 @@ def _beside(readings: Sequence[tuple[str, Proposal]], notes: Iterable[str]) -> t
 
 
 def _why_none(readings: Iterable[Proposal]) -> str:
-    """Return why sheets have no counts, where their numbers tell."""
+    """Return the end of a message: why sheets have no counts, if numbers have decimals."""
     if any((reading.grid.decimals > 0).sum() > 1 for reading in readings):
         return "; numbers with decimals are none: means, rates, numbers in thousands"
     return ""
@@ -296,7 +296,7 @@ def _why_none(readings: Iterable[Proposal]) -> str:
 def _with_noted_zeros(
     reading: Proposal, sheet: Sheet, choices: Choices, notes: Sequence[str]
 ) -> Proposal:
-    """Return a reading in which texts stand for nobody that a note says to, unless numbers object.
+    """Return a reading in which texts stand for zero if notes say so, unless it weighs less.
 
     Args:
         notes: The texts of sheets of notes.
@@ -319,7 +319,7 @@ def _with_noted_zeros(
 def _sheet_tables(
     path: Path, document: Document, choices: Choices, notes: Sequence[str]
 ) -> tuple[list[TableFile], Proposal]:
-    """Return the tables of a sheet that is read by its numbers, and all that is asked of it."""
+    """Return the tables of a sheet that is read by its numbers, and the reading with questions."""
     sheet = sheet_as_said(document, choices)
     found: list[TableFile] = []
     reading = _with_noted_zeros(propose(sheet, choices), sheet, choices, notes)
@@ -351,7 +351,7 @@ def _sheet_tables(
 
 
 def _of_one_period(file: TableFile) -> TableFile:
-    """Return the rows of the last period, where there are several."""
+    """Restrict a file of a known format to its last period, if it has several."""
     where = dict(file.sheet.where)
     if file.table is not None:
         return file
@@ -377,9 +377,9 @@ def product_of(files: Iterable[TableFile]) -> str | None:
 
 
 def markers_of(files: Iterable[TableFile]) -> list[str]:
-    """Return texts in the files in place of suppressed counts, without the empty one.
+    """Return the texts, other than blanks, that stand in the files for suppressed counts.
 
-    In a sheet that is read by its numbers, every text is one, and codes that are no counts.
+    In a sheet that is read by its numbers, these are all texts, and all codes that are no counts.
     """
     found: set[str] = set()
     for file in files:

@@ -13,19 +13,19 @@ from recon_cli.capabilities.init.structure import Structure
 from recon_cli.sources.read.words import Sense, in_latin, is_word, says
 
 _ENDS = re.compile(r"[:;,()\[\]|\u2013\u2014/]|\s-\s|\.\s")
-#: A longer phrase tells what is counted, not what it is counted by.
+#: Most words of a phrase that names a feature; a longer one tells what is counted.
 _MOST_WORDS = 4
 
 
 @dataclass(frozen=True)
 class Titled:
-    """The columns of a table, and what stands over them.
+    """The columns of a table, and the texts over them.
 
     Attributes:
         sheet: The name of its sheet, where the workbook has several.
         title: The words above its headers.
-        place: The header of what names its rows.
-        lines: Its columns, by their numbers in a structure.
+        place: The header of the column of places.
+        lines: Its columns, as lines of a structure.
     """
 
     sheet: str
@@ -35,7 +35,7 @@ class Titled:
 
 
 def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure:
-    """Name the features that have no name as the one thing that a title says beside the others."""
+    """Name the only feature of a table without a name after the only other thing in a title."""
     features = list(structure.features)
     often = Counter(frozenset(each.labels) for each in features)
     for table in tables:

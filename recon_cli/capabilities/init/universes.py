@@ -1,4 +1,4 @@
-"""Tell which tables count the same people, by their totals of the same places."""
+"""Find the tables that count the same people, by their totals of the same places."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Totals = Mapping[Hashable, float]
 def separate_tables(totals: Mapping[str, Totals], slack: float) -> list[str]:
     """Return the first table of each group whose totals agree, beyond what chance would give.
 
-    Two totals agree by chance as often as one in the numbers that they might be.
+    Two totals of n people agree by chance about once in n cases.
 
     Args:
-        totals: The totals of each table; none where it has no column of everybody.
+        totals: The totals of each table; empty if the table has no column of everybody.
         slack: How far two totals of the same people may differ, being rounded.
 
     Example:

@@ -1,4 +1,4 @@
-"""Ask what lines count that are no parts of others."""
+"""Ask about lines whose relation to other lines is unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recon_cli.sources.read.table_reading import NAMELESS
 
 
 def ask_some(structure: Structure, headers: Sequence[str]) -> Iterator[OpenQuestion]:
-    """Ask of which line others count some, and whether these exclude each other."""
+    """Ask of which whole lines count some people, and whether these lines exclude each other."""
     for lines, (part, whole) in structure.either.items():
         some = [headers[i] for i in lines]
         before, every = headers[part], headers[whole]
@@ -29,7 +29,7 @@ def ask_some(structure: Structure, headers: Sequence[str]) -> Iterator[OpenQuest
 
 
 def ask_unplaced(structure: Structure, headers: Sequence[str]) -> OpenQuestion:
-    """Ask what lines are that are no parts of others."""
+    """Ask what the unplaced lines of a structure count."""
     names = [headers[i] for i in structure.unplaced]
     shown = ", ".join(repr(name or NAMELESS) for name in names)
     answers: dict[str, str] = {}
@@ -59,7 +59,7 @@ def ask_unplaced(structure: Structure, headers: Sequence[str]) -> OpenQuestion:
 
 
 def _some_of(whole: str, some: Sequence[str], prefix: str = "") -> dict[str, str]:
-    """Return answers that lines count some of the people of another: answer → flags."""
+    """Map answers that lines count some people of a whole to their flags."""
     each = flag("sum", *(f"{whole} = {name} + ..." for name in some))
     if len(some) == 1:
         return {prefix: each}

@@ -1,4 +1,4 @@
-"""Read features off the values of a dimension of a long table, by their sums and words."""
+"""Find the features of the values of a dimension of a long table, by their sums and words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recon_cli.sources.read.words import Sense, says
 
 
 def structure_of_values(table: ProposedTable, at: int) -> Structure:
-    """Return the features of the values of a dimension, by their places among its values.
+    """Return the structure of the values of a dimension, whose lines are the values' positions.
 
     Args:
         at: The column of the dimension.
@@ -47,10 +47,10 @@ def structure_of_values(table: ProposedTable, at: int) -> Structure:
 
 
 def _said_of_values(table: ProposedTable, at: int, place: Mapping[str, int]) -> Said:
-    """Return what somebody says of values, and which exclude each other as values do.
+    """Return what the user says of values, and which values exclude each other.
 
-    Those of a column without a total are one classification, unless words say that some are among
-    others; beside a total they may be selected, and several of one person.
+    The values of a column without a total are one classification, except those that words call
+    some of others; beside a total they may be a selection, and several may be of one person.
     """
 
     def lines_of(names: Sequence[str]) -> list[int]:
@@ -72,7 +72,7 @@ def _said_of_values(table: ProposedTable, at: int, place: Mapping[str, int]) -> 
 def _with_total(structure: Structure, values: Sequence[str]) -> Structure:
     """Let a value that is called a total count everybody, where no sum shows it.
 
-    Then there may be others who have none of the values.
+    Other people may then have none of the values.
     """
     totals = [i for i, value in enumerate(values) if is_total(value)]
     (feature, *more) = structure.features or (None,)

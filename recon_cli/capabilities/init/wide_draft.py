@@ -55,7 +55,7 @@ def draft_wide(drafted: Drafted, group: Sequence[Part], sheets: Set[str | None])
 
 
 def _ask_untold(drafted: Drafted, header: str, first: str) -> None:
-    """Ask about a column of which nothing tells whom it counts that another does not."""
+    """Ask about a column that seems to count the same as another, but has other numbers."""
     drafted.doubts.append(f"whom {header!r} counts that {first!r} does not: it is left out")
     drafted.questions.append(
         OpenQuestion(
@@ -67,7 +67,7 @@ def _ask_untold(drafted: Drafted, header: str, first: str) -> None:
 
 
 def _titles(lines: Lines, sheets: Set[str | None]) -> Iterator[Titled]:
-    """Yield what stands over the columns of each table."""
+    """Yield the columns of each table with the texts over them."""
     for part, own in lines.of_parts():
         sheet = part.document.sheet if len(sheets) > 1 else None
         at = part.table.place

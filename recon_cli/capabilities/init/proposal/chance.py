@@ -20,11 +20,11 @@ _MOST_NAMED = 4
 
 
 def without_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
-    """Return relations of places without sums of rows that others speak against.
+    """Return relations without the sums of rows that other sums or groups contradict.
 
-    Beside sums that are exact, one that is off by a little is chance. So is one that a stronger sum
-    adds up together with its parts, which would count these twice; and, where a sheet says what
-    places are part of, a place of one group that adds up from some of another.
+    Beside exact sums, one that is off by a little is chance. So is one whose total and parts are
+    all parts of a stronger sum, which would count the parts twice; and, if a sheet says what places
+    are part of, one with parts outside the group of its total.
 
     Args:
         rows: Row of the grid → its words.
@@ -52,10 +52,10 @@ def without_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
 
 
 def doubt_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
-    """Return relations in which sums of rows are doubted that are near to chance.
+    """Return relations in which sums of rows that are near to chance are doubted.
 
-    Totals on one side of rows that follow each other are a layout: they are as far from chance as
-    all of them together. A heading, or the word total, says that a row is the sum of others.
+    Totals on the same side of consecutive parts are a layout, and their margins are added up.
+    A heading, or the word total, makes a sum certain.
 
     Args:
         rows: Row of the grid → its words.
@@ -88,9 +88,9 @@ def doubt_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
 
 
 def is_near_chance(each: ValueSum) -> bool:
-    """Test whether a sum of values of a long table is near to chance, and no word says it.
+    """Test whether a sum of values of a long table is near to chance, and no word confirms it.
 
-    Totals are called so, or by nothing: a blank, or a line of dashes.
+    The word *total* confirms a sum, and so does a blank or a line of dashes as its name.
     """
     own, support = each.total, each.support
     is_called = is_total(own) or says(own, Sense.TOTAL) or not any(map(str.isalnum, own))
@@ -105,15 +105,15 @@ def settle_rows(
     apart: Collection[str],
     ask: Callable[[OpenQuestion], None],
 ) -> Relations:
-    """Return relations with the sums of rows that are said, and without those that are denied.
+    """Return relations with the doubted sums of rows that the user confirms, without denied ones.
 
-    Any other doubted one is asked about, and is none until it is said; but where a sheet says what
-    places are part of, rounded numbers say no more.
+    Ask about any other doubted sum, which stays doubted; but not about rounded ones in a sheet that
+    says what places are part of.
 
     Args:
         rows: Row of the grid → its words.
         total: Names of rows that are said to be totals.
-        apart: Names of rows that are said to be none.
+        apart: Names of rows that are said to be no totals.
         ask: Takes a question.
     """
     often = Counter(rows.values())
@@ -145,7 +145,7 @@ def _question(each: Relation, name: str, rows: Mapping[int, Path]) -> OpenQuesti
 
 
 def _side(each: Relation) -> int:
-    """Return 1 for a total above rows that follow each other, -1 for one below, else 0."""
+    """Return 1 for a total directly above consecutive parts, -1 for one below them, else 0."""
     first, last = min(each.of), max(each.of)
     if last - first + 1 != len(each.of):
         return 0
@@ -153,9 +153,9 @@ def _side(each: Relation) -> int:
 
 
 def as_doubted(each: Relation, headers: Mapping[int, Path]) -> Relation:
-    """Return a sum of columns doubted if it is near to chance, and no word says it.
+    """Return a sum of columns as doubted if it is near to chance, and no word confirms it.
 
-    Words say it that call its line a total, or its parts sexes or ages.
+    A word confirms the sum if it calls the line a total, or the parts sexes or ages.
     """
     if not each.is_sum or each.axis is not Axis.COLUMNS or each.support.is_said:
         return each

@@ -1,4 +1,4 @@
-"""Long tables: the values of each dimension as lines of a block, by the same sums as columns."""
+"""Sums among the values of each dimension of a long table, found as those among columns are."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region
 
-#: A larger block of values by combinations is not looked at.
+#: Most cells of a block of values by combinations that is searched for sums.
 _MOST_CELLS: Final = 8_000_000
-#: Nor is a larger one for sums that values beside those of others may have.
+#: Most cells of a block that is searched for sums of values beside those of strong sums.
 _MOST_RUNS: Final = 100_000
-#: Nor is a larger one searched again without some of its positions.
+#: Most cells of a block that is searched again without some of its positions.
 _MOST_TRIED: Final = 20_000
 
 
@@ -35,9 +35,9 @@ class ValueSum:
 
     Attributes:
         dimension: The column of the dimension.
-        count: The column of the numbers that show it.
-        slip: If one number breaks the sum: rows, from 0 in the body, of total and parts there.
-        rivals: Other sets of parts that rounded numbers, and lists, hardly tell from these.
+        count: The column of the numbers that show the sum.
+        slip: Rows (from 0 in the body) of the total and its parts where a number breaks the sum.
+        rivals: Other sets of parts that fit the numbers, and the list, about as well.
     """
 
     dimension: int
@@ -121,9 +121,9 @@ def _broken(each: Slip) -> tuple[int, tuple[int, ...], Support, tuple[int, ...]]
 def _beside(
     block: Intervals, sums: Sequence[Sum]
 ) -> Iterator[tuple[int, tuple[int, ...], Support, tuple[int, ...]]]:
-    """Yield the sums that values in no sum may be the parts of, as others beside them are.
+    """Yield sums of consecutive values that are in no strong sum, if others are in one.
 
-    Too few numbers show one, or a few numbers break it.
+    Too few numbers show such a sum, or a few numbers break it.
 
     Yields:
         The total; its parts; how far numbers bear it out; and the positions that break it.
@@ -153,7 +153,7 @@ def _beside(
 def _as_listed(codes: IntArray, position: IntArray) -> list[int]:
     """Return values in the order in which groups of rows list them, the fullest group first.
 
-    Where a group lacks one, others say between which it belongs: a total stands beside its parts.
+    A value that this group lacks follows the same value as in another: a total is beside its parts.
 
     Args:
         codes: The value of each row, numbered.
@@ -182,7 +182,7 @@ def totals_and_parts(
 
     Args:
         keys: The columns of the dimensions.
-        each: A sum of the values of one of them.
+        each: A sum of the values of one dimension.
     """
     body = region.body
     own = grid.texts[body, each.dimension]
@@ -198,13 +198,13 @@ def totals_and_parts(
 
 
 def numbers_by_line(cells: Intervals, lines: IntArray, position: IntArray) -> Intervals:
-    """Return numbers in a line as a block of several; unknown where none is.
+    """Return the numbers of one line as a block of several lines, unknown where there is none.
 
-    It has no positions where it would be larger than numbers can be compared in.
+    A block that would be too large to search has no positions.
 
     Args:
         lines: The line of each number.
-        position: Its position there.
+        position: The position of each number in its line.
     """
     shape = int(lines.max(initial=-1)) + 1, int(position.max(initial=-1)) + 1
     if shape[0] * shape[1] > _MOST_CELLS:

@@ -1,4 +1,4 @@
-"""Sums under two rows of headers that cross: what one block of columns shows holds in all."""
+"""Sums under two rows of headers that cross: a sum that one block of columns shows holds in all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.row_labels import Path, is_called_total
 
-#: Blocks that have the same words, and words of each.
+#: Fewest blocks that have the same words, fewest words of each, and axes with sums.
 _FEWEST: Final = 2
 
 
@@ -35,14 +35,14 @@ def with_crossed(
     """Return relations whose sums of crossed columns hold in all blocks.
 
     Headers are crossed if each stands over the same subheaders. The columns of a header are a
-    block; those of all blocks add up alike, and so do columns of one subheader over the blocks. A
-    sum that one block alone has, and of which a part is zero everywhere, is chance. Where no such
-    sum is found the relations stay as they are.
+    block; the columns of all blocks add up alike, and so do those of a subheader over the blocks. A
+    sum that one block alone has, with a part that is zero everywhere, is chance. Relations stay as
+    they are unless both axes have sums, or the user says one.
 
     Args:
         headers: Column → its words.
         block: The numbers, lines by number of their column.
-        said: Words that are said to be totals, or kinds beside others.
+        said: Words that the user says are totals, or kinds beside others.
         ask: Takes a question, where words alone say that a column is a total.
     """
     columns = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
@@ -101,11 +101,11 @@ def _pooled(
     said: Choices,
     ask: Callable[[OpenQuestion], None],
 ) -> list[Sum]:
-    """Return the sums among rows of a grid of columns, its columns and the sheet's rows as one.
+    """Return the sums among the rows of a grid, over all its columns and all rows of the sheet.
 
-    One of all others that words say, and none breaks, or a few that others show to be wrong, is
-    taken: with fewer parts it may hold, too, where nobody is counted in the rest. Of exact counts
-    one that is off by a little has a number that is wrong.
+    If a word calls one row the total, it is the sum of all others unless numbers contradict this
+    (a few wrong numbers do not): fewer parts may add up, too, where the rest are zero. Else return
+    the strong sums; of exact counts, only those that hold exactly.
     """
     positions = np.arange(block.low.shape[1])
     whole = Intervals.beside([block.take(own, positions) for own in lines.T]).in_steps(base)

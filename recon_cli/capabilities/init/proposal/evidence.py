@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-#: A coincidence among all that were tried is less likely than one in two to this power.
+#: Least margin: chance makes such a relation among all tried once in two to this power, or less.
 MARGIN_BITS: Final = 3.0
-#: Shown positions of a relation that needs no question.
+#: Fewest shown positions of a relation that needs no question.
 STRONG_POSITIONS: Final = 2
-#: A sum that is no further from chance needs a word, or others like it, to be taken for one.
+#: A sum with a smaller margin than this needs a word, or other sums like it, to be accepted.
 CERTAIN_BITS: Final = 10.0
 
 
 @dataclass(frozen=True)
 class Support:
-    """Say how far the numbers bear a relation out.
+    """The evidence of numbers for a relation.
 
     Attributes:
         shown: Positions in which all numbers are printed, and agree.
         open: Positions in which a text or a blank leaves it possible.
         broken: Positions in which it cannot hold.
-        bits: How unlikely that much agreement is by chance, as a power of two.
-        tried: How many relations were tried beside it, as a power of two.
-        is_alike: Whether sums that read as it does are shown, and nothing breaks it.
-        is_doubted: Whether it is to be asked about, though hardly chance.
-        is_said: Whether somebody says so.
+        bits: −log2 of the probability of that much agreement by chance.
+        tried: log2 of the number of relations that were tried beside this one.
+        is_alike: Whether numbers show sums with alike headers, and break this one nowhere.
+        is_doubted: Whether to ask about the relation, though it is hardly chance.
+        is_said: Whether the user says that the relation holds.
     """
 
     shown: int
@@ -39,12 +39,12 @@ class Support:
 
     @property
     def margin(self) -> float:
-        """Return how far it is from what chance makes among all that were tried, as `bits`."""
+        """Return the bits beyond those that chance reaches among all relations tried."""
         return self.bits - self.tried
 
     @property
     def is_strong(self) -> bool:
-        """Test whether two positions show it, hardly by chance, or others that are alike do."""
+        """Test whether the user, alike sums, or enough positions and bits confirm the relation."""
         return (
             self.is_alike
             or self.is_said
@@ -57,7 +57,7 @@ class Support:
 
     @property
     def is_told(self) -> bool:
-        """Test whether it is worth a question at least: it beats what chance alone would give."""
+        """Test whether the relation is worth a question: shown, unbroken and unlikely by chance."""
         return self.broken == 0 and self.shown >= 1 and self.margin >= MARGIN_BITS
 
 
@@ -69,8 +69,8 @@ class Sum:
         parts: In order of their places.
         step: Distance between the parts; 0 where totals among them were skipped.
         is_rounded: Whether it holds within the rounding of its numbers only.
-        rivals: Other parts that its numbers fit about as well.
-        is_complete: Whether all of these, and not it, leave a line beside them to no sum.
+        rivals: Other parts that add up to the total about as well.
+        is_complete: Whether all of the rivals, but not these parts, leave out a line beside them.
     """
 
     total: int

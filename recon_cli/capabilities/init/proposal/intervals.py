@@ -1,4 +1,4 @@
-"""Printed numbers as intervals: what is known of each cell of a block before any law is."""
+"""Printed numbers as intervals: the bounds of each cell of a block before its law is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recon_cli.arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class Intervals:
-    """The numbers of a block between two ends, lines by positions.
+    """Bounds on the numbers of a block, lines by positions.
 
     Lines are columns and positions rows, or the other way round: `transposed` turns them.
 
@@ -22,7 +22,7 @@ class Intervals:
         high: Greatest numbers; infinite where nothing bounds them.
         known: Where a number is printed.
         present: Where anything is printed.
-        unit: The step between numbers that can be printed: 1 of whole numbers, 0.1 of ``12.5``, 5
+        unit: The step between numbers that can be printed: 1 for whole numbers, 0.1 for ``12.5``, 5
             where all are rounded to multiples of five.
     """
 

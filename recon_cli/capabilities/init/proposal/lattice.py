@@ -17,7 +17,7 @@ class Feature:
         name: F1, F2, …: words may name it later.
         values: A label for each part, where it divides the largest whole.
         sums: The sums that divide by it.
-        inside: The feature whose single parts it divides further; None of one of its own.
+        inside: The feature of which it divides one part further; None for a feature of its own.
     """
 
     name: str
@@ -28,12 +28,12 @@ class Feature:
 
 @dataclass(frozen=True)
 class Lattice:
-    """What lines of counts are of.
+    """The features of lines of counts, and the part of each feature that a line counts.
 
     Attributes:
         roots: Lines that are no parts of others.
-        cells: Line → feature → the place of its part, from 0; what is not there is its total.
-        conflicts: Lines that two ways through the sums make two things.
+        cells: Line → feature → the position of the part, from 0; a total if the feature is absent.
+        conflicts: Lines to which two ways through the sums give different parts of a feature.
     """
 
     features: tuple[Feature, ...]
@@ -51,9 +51,9 @@ class Lattice:
         """Read the features off sums.
 
         Args:
-            labels: Line → the words of its header. They tell only whether parts of two totals that
-                nothing else joins are the same parts.
-            are_two: Whether numbers say that they are not, though words are alike.
+            labels: Line → the words of its header. They serve only to decide whether two sums that
+                nothing else joins have the same parts.
+            are_two: Tests whether numbers show that two sums with the same words differ.
         """
         return _Builder(sums, labels, are_two).lattice()
 
@@ -126,7 +126,7 @@ class _Builder:
     # --- features and cells -----------------------------------------------------------------
 
     def _names(self, roots: Sequence[int]) -> dict[int, str]:
-        """Group → its name: those that divide a root first, in order of their columns."""
+        """Map groups to names: first those that divide a root, in order of their columns."""
         first: dict[int, tuple[bool, int]] = {}
         for group, each in zip(self.group, self.sums, strict=True):
             key = each.line not in roots, min(each.of)
@@ -205,10 +205,9 @@ def _independent(sums: Sequence[Relation]) -> list[Relation]:
 
 
 def _nested(sums: Sequence[Relation]) -> list[Relation]:
-    """Return sums with a subtotal in place of its parts, where a sum skips it.
+    """Return sums in which a subtotal that a sum skips replaces its parts.
 
-    So are ages "under 15" and "under 18" beside each year of age: the second is the first and
-    three years.
+    Beside each year of age, for example, "under 18" is "under 15" and three years.
     """
     found: list[Relation] = []
     for each in sums:

@@ -35,7 +35,7 @@ class LongValues:
     Attributes:
         headers: Column → its words, outermost first.
         withheld: Cells whose numbers a flag beside them takes back.
-        choices: What somebody says of the table.
+        choices: What the user says of the table.
         ask: Takes a question.
     """
 
@@ -48,12 +48,12 @@ class LongValues:
     ask: Callable[[OpenQuestion], None]
 
     def sums(self, counts: Sequence[int], base: int, places: Collection[int]) -> list[ValueSum]:
-        """Return the sums that numbers show or somebody says; ask about others that may be.
+        """Return the sums that numbers show or the user says; ask about others that may be.
 
         Args:
             counts: The columns of whole numbers.
-            base: What they are rounded to.
-            places: The columns of places: with their codes others tell which is of which.
+            base: What the counts are rounded to.
+            places: The columns of places and their codes; rivals of their sums are dropped.
         """
         if not counts:
             return []
@@ -102,7 +102,7 @@ class LongValues:
         return not support_of(own, np.full(own.low.shape[1], 2.0 * (base - 1))).broken
 
     def _is_most(self, each: ValueSum) -> bool:
-        """Test whether a total is nowhere less than any of its parts, and each is beside it."""
+        """Test whether a total is nowhere less than its parts, and told somewhere with each."""
         values = self.grid.coded((self.region.body, each.dimension))[0]
         block = self._block(each.dimension, each.count)
         whole, *parts = (values.index(value) for value in (each.total, *each.parts))
@@ -125,10 +125,10 @@ class LongValues:
         base: int,
         strong: Mapping[int, Sequence[int]],
     ) -> tuple[list[ValueSum], bool]:
-        """Return the sums that are said of values that cut the list of a dimension into groups.
+        """Find the totals that cut the values of a dimension into groups, and ask about them.
 
         Returns:
-            The sums, and whether others are asked about.
+            The sums that the user says, and whether others are asked about.
         """
         block, asked = self._block(at, count), list[OpenQuestion]()
         groups = said_groups(block, values, base, strong, said=self.choices, ask=asked.append)
@@ -142,9 +142,9 @@ class LongValues:
         return sums, bool(asked)
 
     def _as_said(self, each: ValueSum) -> ValueSum:
-        """Return a sum of values as it is said to be; ask where no number shows it, or chance may.
+        """Return a sum of values as the user says; else ask if no number shows it, or chance may.
 
-        One that chance may have made is none until it is said.
+        A sum that chance may have made is doubted until the user confirms it.
         """
         name, own = column_names(self.headers)[each.dimension], each.total
         doubted = replace(each, support=replace(each.support, is_doubted=True))
@@ -188,5 +188,5 @@ class LongValues:
 
 
 def _is_borne(each: ValueSum) -> bool:
-    """Test whether some number shows a sum, or somebody says it."""
+    """Test whether some number shows a sum, or the user says it."""
     return bool(each.support.shown) or each.support.is_said

@@ -1,4 +1,4 @@
-"""Sums of columns that read as others do, where too few of their own numbers are printed."""
+"""Sums of columns with headers like those of shown sums, where few of their numbers are printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recon_cli.capabilities.init.proposal.relations import Relations
 from recon_cli.capabilities.init.proposal.slips import Slip, slip
 from recon_cli.sources.read.row_labels import Path
 
-#: Sums alike that numbers show before another is taken that no row shows or breaks.
+#: Fewest shown sums after which an alike sum is accepted that no row shows or breaks.
 _FEWEST_ALIKE = 2
 #: A sum's shape: how far each part is from its total, and the words that tell them apart.
 _Shape = tuple[tuple[int, frozenset[str]], ...]
@@ -24,16 +24,16 @@ def with_parallels(
     headers: Mapping[int, Path],
     support: Callable[[int, tuple[int, ...]], Support],
 ) -> Relations:
-    """Return relations with the sums of columns that read as those do which numbers show.
+    """Return relations with the sums of columns that read like sums that numbers show.
 
-    Such a column is as far from its parts, and its header differs from theirs in the same words.
-    Two rows show it, or, where several sums read so, none breaks it; one such sum is enough where
-    headers cross. A sum that counts such a column beside its parts was chance, and so was one of
-    fewer of its parts: nobody was counted in the others.
+    Such a total is as far from its parts, and its header differs from theirs in the same words.
+    No row breaks the sum; and two rows show it, or several shown sums read so (one is enough where
+    headers cross). Remove as chance a sum that counts such a total beside its parts, and one of
+    only some of its parts, where the others are zero.
 
     Args:
         headers: Column → its words.
-        support: How far the rows bear out a sum, from its total and parts.
+        support: Returns how far the rows bear out a sum, from its total and parts.
     """
     found: list[Relation] = []
     told: set[tuple[int, tuple[int, ...]]] = set()
@@ -61,7 +61,7 @@ def with_parallels(
 def slipped_parallels(
     relations: Relations, headers: Mapping[int, Path], block: Intervals
 ) -> list[Slip]:
-    """Return sums of columns that read as shown ones do, and that a few rows break.
+    """Return sums of columns that read like shown sums, and that a few rows break.
 
     Args:
         headers: Column → its words.
@@ -74,10 +74,10 @@ def slipped_parallels(
 def _alike(
     relations: Relations, headers: Mapping[int, Path]
 ) -> Iterator[tuple[Relation, int, tuple[int, ...], int]]:
-    """Yield the columns that read as the total of others as shown sums do, and are not shown to be.
+    """Yield sums of columns that read like shown sums, and are not shown themselves.
 
     Yields:
-        A sum that is shown; the column and its parts; and how many sums are shown that read so.
+        The shown sum; the total and its parts; and how many shown sums read so.
     """
     told = {(each.line, each.of) for each in relations.found}
     strong = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
@@ -93,11 +93,10 @@ def _alike(
 
 
 def with_nobody(relations: Relations, headers: Mapping[int, Path], block: Intervals) -> Relations:
-    """Return relations in which columns of nobody are parts of the sum that they stand beside.
+    """Return relations in which columns of zeros are parts of the sums beside which they stand.
 
-    All their numbers are zero, so that sums show nothing of them; their header is under the same
-    words as that of the part beside them, or nothing in them is withheld. Sums of every k-th column
-    have none beside them.
+    Zeros are in no sum that numbers show. So the header of such a column has to be under the same
+    words as the part beside it, or none of its numbers withheld. Skip sums of every k-th column.
 
     Args:
         headers: Column → its words.
@@ -131,7 +130,7 @@ def _is_nobody(block: Intervals, at: int) -> bool:
 
 
 def _with(relations: Relations, found: list[Relation]) -> Relations:
-    """Return relations in which a column that a sum has is a count."""
+    """Return relations with other sums, whose unrelated columns become counts."""
     related = {
         at
         for each in found
@@ -151,7 +150,7 @@ def _shape(total: int, parts: tuple[int, ...], headers: Mapping[int, Path]) -> _
 
 
 def _are_crossed(total: int, parts: tuple[int, ...], headers: Mapping[int, Path]) -> bool:
-    """Test whether a total differs from its parts in one of several rows of headers alone."""
+    """Test whether a total differs from its parts in only one of several rows of headers."""
     whole = headers[total]
     if len(whole) < 2 or any(len(headers[at]) != len(whole) for at in parts):
         return False
@@ -160,7 +159,7 @@ def _are_crossed(total: int, parts: tuple[int, ...], headers: Mapping[int, Path]
 
 
 def _words_apart(path: Path, whole: Path) -> frozenset[str]:
-    """Return the words of a header that another has not, row by row of the headers.
+    """Return the words of a header that another lacks, row by row of the headers.
 
     Example:
         >>> _words_apart(("Other outcome", "Other"), ("Other outcome", "All"))

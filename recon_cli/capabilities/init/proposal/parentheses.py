@@ -1,4 +1,4 @@
-"""Numbers in parentheses among counts: the numbers, or something in place of what is withheld."""
+"""Numbers in parentheses among counts: whether they are counts, or stand for withheld ones."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from recon_cli.capabilities.init.proposal.zeros import Cell
 from recon_cli.sources.read.choices import NUMBERS, WITHHELD
 from recon_cli.sources.read.numbers import inside
 
-#: Cells that sums have to bear out.
+#: Fewest cells that sums have to confirm.
 _FEWEST: Final = 2
 
 
 @dataclass
 class Parentheses:
-    """Weigh what sums tell of numbers in parentheses.
+    """The evidence of sums on whether numbers in parentheses are counts.
 
     Attributes:
-        agreeing: Cells that are in a sum that holds if they are the numbers.
-        broken: How many sums do not.
+        agreeing: Cells in parentheses of sums that hold if such numbers are counts.
+        broken: Number of sums that do not hold then.
     """
 
     agreeing: set[Cell] = field(default_factory=set)
     broken: int = 0
 
     def weigh(self, values: FloatArray, is_inside: Sequence[bool], cells: Sequence[Cell]) -> None:
-        """Weigh one sum, its total first; NaN in it tells nothing."""
+        """Add the evidence of one sum, its total first; a sum with a NaN has none."""
         whole, *parts = values.tolist()
         difference = whole - sum(parts)
         if difference == 0:
@@ -39,14 +39,14 @@ class Parentheses:
 
     @property
     def are_numbers(self) -> bool:
-        """Test whether sums bear out that they are the numbers."""
+        """Test whether sums confirm that numbers in parentheses are counts."""
         return not self.broken and len(self.agreeing) >= _FEWEST
 
     def question(self, example: str, times: int) -> OpenQuestion:
-        """Ask what they are.
+        """Return the question whether numbers in parentheses are counts.
 
         Args:
-            example: One of them.
+            example: A number in parentheses.
             times: How many counts are printed so.
         """
         many = f"{times:,} counts are" if times > 1 else "a count is"

@@ -1,4 +1,4 @@
-"""Sums that lines may be, though no number shows it."""
+"""Sums that lines may form, though no number shows it."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def possible_whole(block: Intervals, lines: Sequence[int], base: int = 1) -> int
 def possible_splits(
     block: Intervals, total: int, parts: Sequence[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the ways to cut lines in two of which each may add up to a total; best shown first.
+    """Return the ways to cut lines into two that each may add up to a total, best shown first.
 
     Args:
         parts: Lines in order.
 
     Returns:
-        Places among the parts.
+        For each way, the positions in `parts` of both halves.
 
     Example:
         >>> numbers = np.array([[8, 18, 9], [5, 9, 2], [3, 9, 7], [1, 10, 9], [7, 8, 0.0]])

@@ -32,7 +32,7 @@ class Proposal(Reading):
 
     @cached_property
     def weight(self) -> float:
-        """Measure how much its sums and shares tell, as a power of two."""
+        """Return the evidence of all sums and shares together, in bits."""
         across = sum(e.support.bits for t in self.tables for e in t.relations.found)
         return across + sum(e.support.bits for t in self.tables for e in t.values)
 
@@ -50,7 +50,7 @@ class Proposal(Reading):
 
     @property
     def questions(self) -> tuple[OpenQuestion, ...]:
-        """Return all that is asked of tables that are used."""
+        """Return the questions about tables that are used."""
         return tuple(each for table in self.tables if not table.left_as for each in table.questions)
 
 
@@ -75,7 +75,7 @@ def propose(sheet: Sheet, choices: Choices = NO_CHOICES) -> Proposal:
 
 
 def zero_marks(tables: Sequence[ProposedTable]) -> frozenset[str]:
-    """Return texts in place of counts that stand for nobody: every sum that they are in says so."""
+    """Return texts in place of counts that stand for zero according to every sum with them."""
     marks = ZeroMarks()
     for number, table in enumerate(tables):
         if table.relations.base == 1 and _has_texts(table):
@@ -87,14 +87,14 @@ def zero_marks(tables: Sequence[ProposedTable]) -> frozenset[str]:
 
 
 def _has_texts(table: ProposedTable) -> bool:
-    """Test whether a text among the counts may stand for nobody."""
+    """Test whether a text among the counts may stand for zero."""
     grid = table.grid
     cells = np.ix_(table.region.body, np.array(table.counts, dtype=np.intp))
     return any(grid.number(text) is None and may_be_nobody(text) for text in grid.coded(cells)[0])
 
 
 def _with_parentheses(first: Proposal, choices: Choices) -> Proposal:
-    """Return a reading with numbers in parentheses as sums tell what they are; else ask."""
+    """Return a reading with numbers in parentheses as counts if sums confirm it; else ask."""
     found = first.grid.of_words(lambda word: inside(word) is not None, bool)
     at = [np.ix_(table.region.body, np.array(table.counts, np.intp)) for table in first.tables]
     times = [int(found[cells].sum()) for cells in at]
@@ -119,10 +119,10 @@ def _with_parentheses(first: Proposal, choices: Choices) -> Proposal:
 def _sums_with_texts(
     table: ProposedTable, is_text: BoolArray
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the rows and columns of each total and its parts of which some are texts.
+    """Yield the rows and columns of each sum, its total first, in which some cells are texts.
 
     Args:
-        is_text: (rows × columns of the grid) Which cells are.
+        is_text: (rows × columns of the grid) Which cells are texts.
     """
     body = table.region.body
     counts = np.array(table.counts, dtype=np.intp)

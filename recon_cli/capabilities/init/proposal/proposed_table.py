@@ -19,22 +19,22 @@ from recon_cli.sources.read.table_reading import TableReading
 
 @dataclass(frozen=True, kw_only=True)
 class ProposedTable(TableReading):
-    """One table of a sheet, with what its numbers tell and what is said of them.
+    """One table of a sheet, with the findings of its numbers and the statements of the user.
 
     Attributes:
         relations: Sums and shares among its columns, and among its rows.
         lattice: Features among the columns of counts.
         values: Sums among the values of the dimensions of a long table.
         questions: What the numbers leave open.
-        said_counts: Columns of which somebody says that they count some of the others' people.
+        said_counts: Columns that count some of the others' people, as the user says.
         taken_sums: Sums of columns that are taken for what they look like: total, then parts.
-        said_apart: Columns of which somebody says that they exclude each other.
-        said_sums: Sums that somebody says, of this table or of several.
+        said_apart: Columns that exclude each other, as the user says.
+        said_sums: Sums that the user says, of this table or of several.
         counted_rows: Rows of a table of kinds, from 0, that count some of the others' people.
-        counted_values: What may be values of a long table of which somebody says the same.
-        apart_values: What may be values of which somebody says that they exclude each other.
-        rows_total: Rows of which somebody says that those beside them add up to them.
-        rows_apart: Those of which somebody says that they exclude each other.
+        counted_values: Names that the user says count some people; they may be values of any table.
+        apart_values: Names that the user says exclude each other; they may be values of any table.
+        rows_total: Rows that are the sums of those beside them, as the user says.
+        rows_apart: Rows that exclude each other, as the user says.
     """
 
     relations: Relations
@@ -52,7 +52,7 @@ class ProposedTable(TableReading):
     rows_apart: tuple[int, ...] = ()
 
     def numbers_of(self, lines: IntArray, own: Collection[int]) -> Intervals:
-        """Return the counts of a table with a row per count: lines by combinations of all else.
+        """Return the counts of a long table: lines by combinations of the other keys.
 
         Args:
             lines: The line of each row, numbered from 0.
@@ -69,11 +69,11 @@ class ProposedTable(TableReading):
 def said_texts(
     sheets: Iterable[ProposedTable], others: Iterable[ProposedTable] = ()
 ) -> dict[str, object]:
-    """Return what a mapping says of the texts among counts, and of groups of digits.
+    """Return the keys of a mapping for the texts among counts, and for groups of digits.
 
     Args:
         sheets: Tables of no known format.
-        others: Those of known formats, whose numbers are printed as these say.
+        others: Tables of known formats, of which only texts for zero are taken.
     """
     grids = [table.grid for table in sheets]
     mapping: dict[str, object] = {}

@@ -17,9 +17,9 @@ from recon_cli.capabilities.init.proposal.slips import is_slip, parts_of
 
 #: What a share is printed per: one, hundred, thousand, ten and a hundred thousand.
 SCALES: Final = (100.0, 1.0, 1_000.0, 10_000.0, 100_000.0)
-#: Positions by which most pairs are ruled out before all positions are looked at.
+#: Positions by which most pairs are ruled out before all positions are compared.
 _FIRST: Final = 4
-#: Numbers of pairs that are looked at together.
+#: Most numbers (pairs × positions) that are compared together.
 _AT_ONCE: Final = 1_000_000
 
 
@@ -28,9 +28,9 @@ class Ratio:
     """A line that is a count over another count.
 
     Attributes:
-        part: The line whose numbers are counted.
-        base: The line whose numbers are everybody.
-        per: 100 of a percentage.
+        part: The line of the numerators.
+        base: The line of the denominators.
+        per: What a quotient of 1 is printed as: 100 for a percentage.
     """
 
     line: int
@@ -43,12 +43,12 @@ class Ratio:
 def find_ratios(
     block: Intervals, candidates: Sequence[int], counts: Sequence[int], slack: int = 0
 ) -> list[Ratio]:
-    """Find for each of some lines the two whose quotient it is, to half a unit of its last digit.
+    """Find the two lines whose quotient each candidate is, to half a unit of its last digit.
 
     Args:
         candidates: Lines that may be ratios.
         counts: Lines of whole numbers, which may be part and base.
-        slack: How far the counts may be off by rounding; ratios are of what was counted.
+        slack: Greatest rounding error of a count; ratios are computed before rounding.
 
     Example:
         >>> numbers = np.array([[40.0, 55.0, 80.0], [10.0, 30.0, 50.0], [25.0, 54.5, 62.5]])
@@ -74,7 +74,7 @@ def find_ratios(
 
 
 def ratio_support(block: Intervals, each: Ratio, slack: int = 0) -> Support:
-    """Weigh one quotient of three lines, beside which none is tried.
+    """Return the support of one quotient, with no others tried.
 
     Positions are open where part or base is not printed.
 
@@ -203,7 +203,7 @@ class _Printed:
         )
 
     def are_shown(self, parts: FloatArray, bases: FloatArray) -> BoolArray:
-        """Tell which quotients, a row each, no position breaks and two show."""
+        """Test for each row whether two positions show the quotient, and none breaks it."""
         _, some, fits, _ = self._compared(parts, bases)
         shown = (some & fits & (parts > 0)).sum(axis=1)
         found: BoolArray = ~(some & ~fits).any(axis=1) & (shown >= 2)
@@ -215,8 +215,8 @@ class _Printed:
         """Compare numbers with what is printed.
 
         Returns:
-            Where both are known, where the base is somebody, where the quotient fits, and how far
-            it may be off. A share printed for nobody of nobody may be anything: 0, a dash, 100.
+            Where both are known, where the base is also positive, where the quotient fits, and how
+            far it may be off. A share of a base of zero may be anything: 0, a dash, 100.
         """
         known: BoolArray = ~np.isnan(part) & ~np.isnan(base)
         room = self.half * base + (self.per + self.share) * self.slack

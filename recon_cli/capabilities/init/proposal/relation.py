@@ -9,14 +9,14 @@ from recon_cli.capabilities.init.proposal.evidence import Support
 
 
 class Axis(StrEnum):
-    """Which lines of a table a relation is among."""
+    """The lines of a table among which a relation holds."""
 
     COLUMNS = "columns"
     ROWS = "rows"
 
 
 class Kind(StrEnum):
-    """What a line of numbers is, as far as numbers tell."""
+    """The kind of a line, as far as its numbers show."""
 
     COUNT = "count"
     STATISTIC = "statistic"
@@ -28,12 +28,12 @@ class Relation:
     """A line of a table, and the lines whose sum or quotient it is.
 
     Attributes:
-        line: Its place in the grid.
+        line: The position of the line in the grid.
         of: The parts of a sum, in order; part and base of a ratio.
         per: What a ratio is printed per: 100 for a percentage; 0 for a sum.
         step: Distance between the parts of a sum; 0 where totals among them are skipped.
         is_rounded: Whether it holds within rounding only.
-        rivals: Other parts that the numbers hardly tell from those of a sum.
+        rivals: Other parts that fit the numbers of a sum about as well.
     """
 
     axis: Axis
@@ -47,5 +47,5 @@ class Relation:
 
     @property
     def is_sum(self) -> bool:
-        """Test whether the lines add up to it."""
+        """Test whether the relation is a sum, and not a ratio."""
         return not self.per

@@ -22,15 +22,15 @@ from recon_cli.capabilities.init.proposal.table_numbers import HUNDRED, TableNum
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
 
-#: This many rows add up to another by chance where all are rounded.
+#: Most parts of a sum of rounded rows that chance easily makes.
 _FEW_ROWS: Final = 3
-#: More rows are read as places without looking for sums among them.
+#: Most rows that are searched for sums.
 _MOST_ROWS: Final = 3_000
 
 
 @dataclass(frozen=True)
 class Relations:
-    """What the numbers of a table say of its columns and rows.
+    """The sums and ratios of a table, and the kinds of its columns and rows, by their numbers.
 
     Attributes:
         columns: Kind of each numeric column, by its place in the grid.
@@ -60,7 +60,7 @@ class Relations:
         Args:
             withheld: (rows × columns of the grid) Numbers that a flag beside them takes back.
             with_rows: Whether sums of rows are looked for; not in a long table.
-            key: The column that names the rows: those of one indent may add up by themselves.
+            key: The column that names the rows, whose indents group rows that may add up.
         """
         depths = None if key is None else grid.indents[region.body, key]
         return _Search(TableNumbers(grid, region, withheld)).relations(depths, with_rows=with_rows)
@@ -79,7 +79,7 @@ class Relations:
         *,
         axis: Axis = Axis.COLUMNS,
     ) -> Support:
-        """Measure how far numbers bear a sum of columns, or of rows, out; nothing else is tried."""
+        """Return the support of one sum of columns, or of rows, with no others tried."""
         lines = np.array([total, *parts], dtype=np.intp)
         if axis is Axis.COLUMNS:
             block = TableNumbers(grid, replace(region, numeric=lines), withheld).block.transposed
@@ -91,7 +91,7 @@ class Relations:
         return support_of(block, units)
 
     def discounted(self, grid: Grid, region: Region, withheld: BoolArray) -> Relations:
-        """Return relations in which no sum of columns is a further witness of rows."""
+        """Return relations in which totals of columns add no evidence to sums of rows."""
         return _Search(TableNumbers(grid, region, withheld)).discounted(self)
 
     def ratios(self, axis: Axis) -> list[Relation]:
@@ -100,9 +100,9 @@ class Relations:
 
 
 def _without_near_misses(sums: Sequence[Relation], base: int) -> list[Relation]:
-    """Return sums without those that are off by a little where a sum, of rows or columns, is exact.
+    """Remove sums that are off by a little, if another is exact and chance may have made them.
 
-    Numbers that add up exactly are not rounded: near a sum is then chance, unless far from it.
+    Numbers that add up exactly are not rounded.
     """
     is_exact = any(each.support.is_strong and not each.is_rounded for each in sums)
     least = CERTAIN_BITS if base == 1 and is_exact else -math.inf
@@ -110,15 +110,15 @@ def _without_near_misses(sums: Sequence[Relation], base: int) -> list[Relation]:
 
 
 def _evidence(sums: Sequence[Sum]) -> float:
-    """Measure how far strong sums are from chance together, as a power of two."""
+    """Return the margins of all strong sums together, in bits."""
     return sum(each.support.margin for each in sums if each.support.is_strong)
 
 
 def doubt_coincidence(sums: Sequence[Relation]) -> list[Relation]:
-    """Return sums of rounded numbers, those doubted that chance may make.
+    """Return sums of rounded numbers in which those that chance may have made are doubted.
 
-    So may those with rivals, or near to chance. Where kinds and ages add up to the same total, a
-    kind is within rounding of some ages by chance, unless all kinds are.
+    These have rivals, or are near to chance. Where kinds and ages add up to the same total, a kind
+    is within rounding of the sum of some ages by chance, unless all kinds are.
     """
     strong = [each for each in sums if each.support.is_strong]
     wholes: dict[int, set[int]] = {}
@@ -152,7 +152,7 @@ def doubt_coincidence(sums: Sequence[Relation]) -> list[Relation]:
 
 
 def sums_of(block: Intervals, base: int, *, beside_only: bool = False) -> list[Sum]:
-    """Return the sums among the lines of a block; first of numbers as printed, then in rounding.
+    """Return the sums among the lines of a block: of numbers as printed, and within rounding.
 
     Args:
         block: Numbers in steps of the base.
@@ -177,14 +177,12 @@ def sums_of(block: Intervals, base: int, *, beside_only: bool = False) -> list[S
 
 
 def _units(block: Intervals) -> FloatArray:
-    """Return to what the numbers of each position are rounded."""
+    """Return the unit to which the numbers of each position are rounded."""
     unit: FloatArray = np.where(block.known, block.unit, np.inf).min(axis=0)
     return np.where(np.isinf(unit), block.unit.min(axis=0), unit)
 
 
 class _Search:
-    """The search for relations of a table."""
-
     def __init__(self, table: TableNumbers) -> None:
         self.table = table
         self.region = table.region
@@ -278,9 +276,9 @@ class _Search:
     def _percentages(
         self, counts: NDArray[np.intp], rows: NDArray[np.intp], base: int
     ) -> list[Relation]:
-        """Return columns, mostly of whole numbers, that are percentages of others: none above 100.
+        """Return columns, mostly of whole numbers, that are percentages of others.
 
-        Nor are all multiples of what counts are rounded to.
+        They have no numbers above 100, and not only multiples of what counts are rounded to.
         """
         numbers = self.table.numbers[np.ix_(rows, counts)]
         top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
@@ -310,7 +308,7 @@ class _Search:
         *,
         beside_only: bool = False,
     ) -> list[Relation]:
-        """Return sums among columns, or rows; first of numbers as printed, then within rounding."""
+        """Return the sums among columns, or rows."""
         block = self.table.block.take(rows, columns).in_steps(base)
         lines, places = (
             (rows, self.region.body) if axis is Axis.ROWS else (columns, self.region.numeric)
@@ -359,7 +357,7 @@ class _Search:
         ]
 
     def _told(self, columns: NDArray[np.intp], each: Relation) -> int:
-        """Count the columns in which a sum of rows is printed whole, and not of zeros alone."""
+        """Count the columns in which all numbers of a sum of rows are printed, and not all zero."""
         lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
         own = np.ix_(lines, columns)
         is_told = self.table.known[own].all(axis=0)
@@ -368,9 +366,9 @@ class _Search:
     def _is_told_without(
         self, each: Relation, across: Sequence[Relation], columns: NDArray[np.intp], base: int
     ) -> bool:
-        """Test whether columns that are no sums of others tell a sum of rows, too.
+        """Test whether columns that are no sums of others show a sum of rows by themselves.
 
-        Where rows add up in two columns they do so in their sum: that one is no third witness.
+        Rows that add up in two columns do so in the sum of these, which is no third witness.
         """
         exact = [every for every in across if not every.is_rounded]
         own = self._without_totals(exact, columns)
@@ -391,11 +389,10 @@ class _Search:
         return np.array(own, dtype=np.intp)
 
     def discounted(self, relations: Relations) -> Relations:
-        """Return relations whose sums of few rows have the evidence of columns that are no sums.
+        """Return relations in which sums of few rows have the evidence of independent columns.
 
-        Where rows add up in two columns they do so in their sum, too. The columns are those that
-        are no sums, or the parts of one that are told best: of small rounded numbers the sum tells
-        more.
+        Rows that add up in two columns do so in the sum of these, too. Independent are the columns
+        that are no sums, or the parts of one sum, whichever give more bits.
         """
         columns = np.array(
             [
@@ -434,7 +431,7 @@ class _Search:
         depths: NDArray[np.int64] | None,
         known: Sequence[Relation],
     ) -> list[Relation]:
-        """Return sums among rows of one indent, between which those stand that are some of them."""
+        """Return the sums among the rows of each indent, which skip the rows between these."""
         if depths is None or len(np.unique(depths[rows])) < 2:
             return []
         told = {each.line for each in known}

@@ -1,8 +1,8 @@
-"""Sums of rounded numbers that leave room for others: which are read, and which are as likely.
+"""Choose among sums of rounded numbers, and name those that fit about as well as rivals.
 
-Rounding lets a line be the sum of several sets of others. Those that share a part exclude each
-other: of one total the sums are read that are likely together, and the others that numbers hardly
-tell from them are named beside them.
+Rounding lets a line be the sum of several sets of others. Sets that share a part exclude each
+other: for each total the sums that are likeliest together are chosen, and those that numbers hardly
+tell from them become their rivals.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Final
 
 from recon_cli.capabilities.init.proposal.evidence import Sum, Support
 
-#: Sums of which one is less likely by this power of two are as good as told apart.
+#: Most bits between two sums that numbers hardly tell apart.
 _NEAR_BITS: Final = 7.0
-#: Of more sums for one total the likeliest are looked at.
+#: Most sums for one total that are compared, the likeliest first.
 _MOST_SUMS: Final = 14
 
-#: Evidence of a total and its parts.
+#: Returns the support of a total and its parts.
 Measure = Callable[[int, tuple[int, ...]], Support]
 
 
 def with_rivals(found: Sequence[Sum], measure: Measure, lines: int) -> list[Sum]:
-    """Return the sums that are read of each total, with those that fit about as well.
+    """Return the sums chosen for each total, with rivals that fit about as well.
 
-    Of these that is read which leaves no line beside it to no sum.
+    Among a sum and its rivals, the one that leaves the fewest lines beside it in no sum is chosen.
 
     Args:
         found: Sums of rounded numbers, in any number for one total.
-        measure: Weighs any other sum.
+        measure: Returns the support of any other sum.
         lines: How many lines there are.
     """
     by_total: dict[int, dict[tuple[int, ...], Sum]] = {}
@@ -68,7 +68,7 @@ def with_rivals(found: Sequence[Sum], measure: Measure, lines: int) -> list[Sum]
 
 
 def _left_beside(each: Sum, free: Set[int]) -> int:
-    """Count the lines between and next to the parts of a sum that no sum has."""
+    """Count the lines between and next to the parts of a sum that are in no sum."""
     return len(({*range(each.parts[0] - 1, each.parts[-1] + 2)} & free) - {*each.parts})
 
 
@@ -82,7 +82,7 @@ def _excludes(one: Sum, other: Sum) -> bool:
 
 
 def _variants(each: Sum, measure: Measure, lines: int) -> Iterator[Sum]:
-    """Yield sums with one part less, or with the line next to them more, that numbers allow."""
+    """Yield sums with one part less, or with a neighbouring line more, that numbers support."""
     if not each.step:
         return
     first, last = each.parts[0] - each.step, each.parts[-1] + each.step
@@ -99,7 +99,7 @@ def _variants(each: Sum, measure: Measure, lines: int) -> Iterator[Sum]:
 
 
 def _likeliest(sums: Sequence[Sum]) -> list[Sum]:
-    """Return those sums, none of which share a part, that are likeliest together."""
+    """Return the sums without common parts that are likeliest together."""
     if not sums:
         return []
     first, *rest = sums
@@ -109,13 +109,13 @@ def _likeliest(sums: Sequence[Sum]) -> list[Sum]:
 
 
 def _with(each: Sum, sums: Sequence[Sum]) -> float:
-    """Return how likely the likeliest sums are of which one is given."""
+    """Return the margin of the likeliest sums without common parts that include a given one."""
     others = [o for o in sums if o.parts != each.parts and not _excludes(each, o)]
     return _margin(each) + sum(map(_margin, _likeliest(others)))
 
 
 def _leaves(parts: Sequence[int], sums: Mapping[int, Sum]) -> frozenset[int]:
-    """Return the lines that some lines are the sums of, down to those that are none."""
+    """Return the lines that remain when each line that is a sum is replaced by its parts."""
     found: set[int] = set()
     left, seen = [*parts], set(parts)
     while left:

@@ -1,4 +1,4 @@
-"""Ask what rows are that are called alike below each of several others."""
+"""Ask whether rows with the same labels below each of several others are kinds or places."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.words import Sense, says
 
-#: Blocks, and rows that each has below its first, where no row is called as another.
+#: Fewest blocks, and fewest rows in each below its first, where no label is repeated.
 _FEWEST: Final = 2
-#: Rows of each sort that a question names.
+#: Most rows of each sort that a question names.
 _NAMED: Final = 3
 
 
 def ask_above(rows: Sequence[Path], column: str, *, is_said: bool) -> OpenQuestion | None:
-    """Ask what rows are that are called alike below each of several others.
+    """Ask whether rows with the same labels below each of several others are kinds or places.
 
     Args:
         rows: The words that name each row, outermost first.
-        column: The header of the column with the last of these.
-        is_said: Whether somebody says that this column has places.
+        column: The header of the column with the last of these words.
+        is_said: Whether the user says that this column has places.
 
     Example:
         >>> rows = [(place, sex) for place in ("Ash", "Elm") for sex in ("Women", "Men")]
@@ -77,7 +77,7 @@ def _below(rows: Sequence[Path]) -> dict[Path, list[str]]:
 
 
 def _are_alike(kinds: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Test whether rows below others have the same labels in one order, and most of them each."""
+    """Test whether blocks have their labels in one order, and each label is in most blocks."""
     often = Counter(itertools.chain(*below))
     is_ordered = all([kind for kind in kinds if kind in {*own}] == own for own in below)
     return is_ordered and all(2 * often[kind] > len(below) for kind in kinds)

@@ -19,20 +19,20 @@ from recon_cli.capabilities.init.proposal.sum_weights import support_of
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.row_labels import PART_OF, Path, is_called_total
 
-#: Rows under another that may be all of its parts; one alone is an "of which".
+#: Fewest rows that may be all parts of another; a single one is an "of which".
 _FEWEST_PARTS: Final = 2
-#: More rows are not looked at for totals that too few columns show.
+#: Most rows that are searched for totals that too few columns show.
 _MOST_ROWS: Final = 1_000
-#: Nor are more parts of one total tried, where they may be any of those before or behind it.
+#: Most parts that are tried for one total, which may be any rows before or behind it.
 _MOST_PARTS: Final = 40
-#: Counts that offices withhold are at most so large, all of a row together.
+#: Most people in all withheld parts of a total together.
 _FEW: Final = 9
-#: Rounded numbers that cut a list with fewer bits of evidence are not asked about: chance does.
+#: Fewest bits of evidence to ask whether rounded numbers cut a list into groups.
 _CUT_BITS: Final = 2 * MARGIN_BITS
 #: The answer that lines beside each other are no totals, and the flag that says so.
 _NO: Final = "no, all are beside each other", "apart"
 _NO_KINDS: Final = "no, these count some of the others, or other people", "count"
-#: How far numbers bear out a sum, from its total and parts.
+#: Returns how far numbers bear out a sum, from its total and parts.
 Bearing = Callable[[int, tuple[int, ...]], Support]
 
 
@@ -45,8 +45,8 @@ def with_nested(
 ) -> Relations:
     """Return relations in which rows add up to the row that they are indented under.
 
-    Where numbers show one such sum, others are taken that no number breaks; where none is shown,
-    each is asked about.
+    If numbers show one such sum, the others are accepted unless a number breaks them; if they show
+    none, each sum is asked about.
 
     Args:
         rows: Row of the grid → its words.
@@ -125,12 +125,11 @@ def with_lone_total(
 def _lone_total(
     relations: Relations, rows: Mapping[int, Path]
 ) -> tuple[int, tuple[int, ...]] | None:
-    """Return the row that may be the total, alone in its group, and what it may be of; or None.
+    """Return the row, alone in its group, that may be the total of all groups, and its parts.
 
-    It is the one that is part of nothing where all others are part of something, or that words
-    call a total. Of each other group it is of the row that is its total, else of all:
-    ``England / All prisons`` stands over ``North / North total`` and ``Islands / Sark``. Where
-    numbers show its sum already, or there are two such rows, there is none.
+    It is in no group, or words call it a total. Its parts are the total of each other group, or all
+    rows of a group without one: those of ``England / All prisons`` are ``North / North total`` and
+    ``Islands / Sark``. Return None for two such rows, or if numbers show the sum already.
     """
     groups: dict[Path, list[int]] = {}
     for row, path in rows.items():
@@ -161,7 +160,7 @@ def with_groups(
     ask: Callable[[OpenQuestion], None],
     are_kinds: bool = False,
 ) -> Relations:
-    """Return relations of rows in one list that totals cut into groups; ask where few show it.
+    """Return relations with totals that cut a list of rows into groups; ask if few numbers show it.
 
     Each row is a total or stands below one, or above it, and no number breaks a sum.
 
@@ -203,16 +202,16 @@ def said_groups(
     ask: Callable[[OpenQuestion], None],
     no: tuple[str, str] = _NO,
 ) -> dict[int, tuple[int, ...]]:
-    """Return lines that are said to be totals, of those that cut a list into groups, and the parts.
+    """Map lines that may cut a list into groups, and that the user calls totals, to their parts.
 
-    Where nobody says so and one of the sums may be chance, all are asked about together.
+    Ask about all others together.
 
     Args:
         block: The numbers of each line.
-        labels: What each line is called.
+        labels: The label of each line.
         base: What numbers are rounded to.
         strong: Lines that numbers show to be totals → their parts.
-        no: The answer that there are none such, and the flag that says so of each.
+        no: The answer that these lines are no totals, and the flag that says so of each.
     """
     slack = base - 1
     ways = possible_groups(block, slack, strong)
@@ -253,14 +252,14 @@ def said_groups(
 def ask_groups_beside(
     block: Intervals, labels: Sequence[str], columns: tuple[int, ...]
 ) -> OpenQuestion | None:
-    """Ask whether lines beside each other are totals of the others, where no number forbids it.
+    """Ask whether some lines are totals of those beside them, where no number forbids it.
 
-    Either they cut the whole list, or what is withheld of parts would be few in each position.
+    Either such totals cut the whole list, or they leave few people for withheld parts everywhere.
 
     Args:
         block: The numbers of each line, not rounded.
-        labels: What each line is called.
-        columns: The columns that they are.
+        labels: The label of each line.
+        columns: The columns that the lines are.
 
     Example:
         >>> numbers = np.array([[3.0, 6], [9, 5], [12, 11], [15, 9], [3, 9], [18, 18]])
@@ -294,7 +293,7 @@ def ask_groups_beside(
 
 
 def _nobody_beside(block: Intervals, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    """Return lines of nobody next to the parts of totals, which hold with and without them."""
+    """Map totals to lines of zeros next to their parts: the sums hold with and without these."""
     taken = {i for total, parts in groups.items() for i in (total, *parts)}
     is_free = [
         i not in taken and bool(block.known[i].any()) and not block.low[i].any()
@@ -316,7 +315,7 @@ def possible_groups(
 
     Args:
         block: The numbers of each line.
-        slack: How far rounding moves one.
+        slack: How far rounding moves a number.
         strong: Lines that numbers show to be totals → their parts.
     """
     ways = [_groups(block, slack) or _groups_under_whole(block, slack)]
@@ -326,9 +325,9 @@ def possible_groups(
 def _nested(block: Intervals, strong: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
     """Return totals of a list in which each stands above its parts, or each below, at any depth.
 
-    Of the lines that are in no total yet, the nearest add up to a line by some number, against no
-    other, and what is withheld is few; of several such ways the best shown is the one. A sum that
-    few numbers show is borne out by those that its total is a part of, if all together are shown.
+    The parts of a total are the nearest lines that are in no total yet. Some number shows each sum,
+    none breaks it, and few people are left for withheld parts; the way with the most evidence is
+    chosen. Few numbers may show one sum if the evidence of all sums together is enough.
 
     Args:
         block: Numbers that are not rounded.
@@ -348,10 +347,10 @@ def _nested(block: Intervals, strong: Mapping[int, Sequence[int]]) -> dict[int, 
 def _nested_in_order(
     block: Intervals, strong: Mapping[int, Sequence[int]], order: Iterable[int], fewest: float
 ) -> tuple[dict[int, tuple[int, ...]], list[float]]:
-    """Return totals whose parts all stand before them in an order, and how each is shown.
+    """Return totals whose parts all stand before them in an order, and the bits for each.
 
     Args:
-        fewest: How unlikely by chance each is at least, as a power of two.
+        fewest: Fewest bits of evidence for a total.
     """
     found: dict[int, tuple[int, ...]] = {}
     weights: list[float] = []
@@ -373,10 +372,10 @@ def _nested_in_order(
 def _nearest_parts(
     block: Intervals, total: int, open_: Sequence[int], fewest: float
 ) -> tuple[tuple[int, ...], float]:
-    """Return the last of some lines that add up to a total, and how unlikely by chance it is.
+    """Return the last open lines that add up to a total, and the evidence for it, in bits.
 
     Args:
-        fewest: How unlikely it is at least, as a power of two.
+        fewest: Fewest bits of evidence.
     """
     low, high, known = block.low[total], block.high[total], block.known[total]
     least, most, told = np.zeros(len(low)), np.zeros(len(low)), known.copy()
@@ -399,7 +398,7 @@ def _nearest_parts(
 
 
 def _tight(block: Intervals) -> dict[int, tuple[int, ...]]:
-    """Return totals of lines beside them that leave few for what is withheld, wherever one is."""
+    """Return totals of lines beside them that leave few people for withheld parts everywhere."""
     found: dict[int, tuple[int, ...]] = {}
     many = len(block.low)
     is_taken = np.zeros(many, dtype=bool)
@@ -417,7 +416,7 @@ def _tight(block: Intervals) -> dict[int, tuple[int, ...]]:
 
 
 def _tight_parts(block: Intervals, total: int, beside: Iterable[int]) -> tuple[int, ...]:
-    """Return the first of some lines that leave a total few, and not less than none, anywhere."""
+    """Return the first lines that everywhere leave few people of a total, and none too few."""
     told = block.known[total] & (block.low[total] > 0)
     if told.sum() <= _FEWEST_PARTS:
         return ()
@@ -435,7 +434,7 @@ def _tight_parts(block: Intervals, total: int, beside: Iterable[int]) -> tuple[i
 
 
 def _bits(block: Intervals, total: int, parts: Sequence[int], slack: int) -> float:
-    """Return how unlikely the sum of rounded lines is by chance, as a power of two."""
+    """Return the evidence for a sum of rounded lines, in bits."""
     lines = np.array([total, *parts], dtype=np.intp)
     own = block.take(lines, np.arange(block.low.shape[1]))
     return support_of(own, np.full(block.low.shape[1], 2.0 * slack)).bits
@@ -458,10 +457,10 @@ def _groups(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
 
 
 def _groups_under_whole(block: Intervals, slack: int) -> dict[int, tuple[int, ...]]:
-    """Return totals that cut a list, some shown by no column, where one row adds up to them.
+    """Return totals that cut a list, some shown by no column, and add up to its first or last row.
 
-    That is the first row, or the last: in columns that are printed, by no chance; or it is more
-    than each of the others, less than all of them, and no number forbids it.
+    Numbers show that they add up to this row; or none breaks it, and the row is nowhere less than
+    any other, and somewhere less than all others together.
     """
     many = len(block.low)
     least = MARGIN_BITS + np.log2(max(many, 1))
@@ -489,7 +488,7 @@ def _cut(
     """Return the totals, each before its parts, that cut rows into groups; none if they do not.
 
     Args:
-        fewest: Columns at least that show each sum.
+        fewest: Fewest columns that show each sum.
     """
     low, high = block.low[order], block.high[order]
     # From the last row to the first: how many parts each has so that all behind it are cut, too,

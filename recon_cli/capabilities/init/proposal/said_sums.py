@@ -1,4 +1,4 @@
-"""Take sums that a user says, among columns, rows or values, over what numbers propose."""
+"""Prefer the sums that the user says of columns, rows or values to those that numbers propose."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def with_said_sums(
     lines_of: Callable[[str], Sequence[int]],
     support: Callable[[int, tuple[int, ...]], Support],
 ) -> Relations:
-    """Return relations with the sums that are said among lines of an axis.
+    """Return relations with the sums that the user says among the lines of an axis.
 
     Args:
-        lines_of: The lines that a name is of.
-        support: How far the numbers bear out a sum, from its total and parts.
+        lines_of: Returns the lines that have a name.
+        support: Returns how far the numbers bear out a sum, from its total and parts.
 
     Raises:
-        SourceError: Numbers break one.
+        SourceError: Numbers break such a sum.
     """
     told: list[Relation] = []
     open_: dict[int, set[int]] = {}
@@ -67,7 +67,7 @@ def with_said_sums(
 
 
 def open_sum_error(said: SaidSum) -> SourceError:
-    """Return the error of a sum of places with others in it."""
+    """Return the error for a sum of places with unnamed parts."""
     return SourceError(
         f"--sum '{said}': say '...' of what is counted, in columns, rows or values, and not of "
         "places"
@@ -77,10 +77,10 @@ def open_sum_error(said: SaidSum) -> SourceError:
 def open_sums(
     said: Iterable[SaidSum], lines_of: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[tuple[int, ...]]:
-    """Return the lines of sums that are said with others beside, each total before its parts.
+    """Return the lines of each sum with unnamed parts (`TOTAL = PART + ...`), its total first.
 
     Args:
-        lines_of: The lines that some names are of.
+        lines_of: Returns the lines that have some names.
     """
     found: list[tuple[int, ...]] = []
     for each in said:
@@ -91,9 +91,9 @@ def open_sums(
 
 
 def with_sums_of_heads(relations: Relations, block: Intervals) -> Relations:
-    """Return relations with the sums of columns that are side by side but for parts of others.
+    """Return relations with the sums among columns that are no parts, if the user says a sum.
 
-    Where somebody says a sum, its parts stand no longer between its total and other columns.
+    The parts of the said sum then stand no longer between its total and other columns.
 
     Args:
         block: The numbers of all columns, as lines.
@@ -128,9 +128,10 @@ def _counted(kinds: Mapping[int, Kind], lines: Collection[int]) -> dict[int, Kin
 
 
 def without_rivals(found: Iterable[Relation], told: Sequence[Relation]) -> list[Relation]:
-    """Return relations without sums of the same line that have parts of one that is told.
+    """Return relations without sums that share their total and a part with a said sum.
 
-    Nor is a part of one told sum that of some parts of another, where both are of one whole.
+    Remove also a sum whose total is a part of one said sum, and whose parts are some of those of
+    another said sum of the same whole.
     """
 
     def is_across(each: Relation) -> bool:
@@ -150,7 +151,7 @@ def without_rivals(found: Iterable[Relation], told: Sequence[Relation]) -> list[
 
 
 def sums_of_values(said: Iterable[SaidSum]) -> list[SaidSum]:
-    """Return sums as values are called: a blank one is said as *(blank)*, as places are."""
+    """Return the user's sums, and those of *(blank)* again with a blank as their total."""
     said = tuple(said)
     return [*said, *(replace(each, total="") for each in said if each.total == NAMELESS)]
 
@@ -162,7 +163,7 @@ def with_said_values(
     count: int,
     places: Collection[int],
 ) -> list[ValueSum]:
-    """Return the sums among values of a long table with those that are said.
+    """Return the sums among values of a long table with those that the user says.
 
     Args:
         dimensions: The column of each dimension, and its values.
@@ -170,7 +171,7 @@ def with_said_values(
         places: The columns of places.
 
     Raises:
-        SourceError: Others are said to be in a sum of places, too.
+        SourceError: A sum of places has unnamed parts.
     """
     of_values = [
         (at, each) for each in said for at, values in dimensions if {*each.names} <= {*values}

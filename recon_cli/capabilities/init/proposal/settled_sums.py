@@ -12,9 +12,9 @@ from recon_cli.capabilities.init.proposal.rivals import with_rivals
 def settled(
     found: Sequence[Sum], block: Intervals, measure: Callable[[int, tuple[int, ...]], Support]
 ) -> list[Sum]:
-    """Return each sum once, without those that some of its parts show as often.
+    """Return each sum once, without those that follow from others.
 
-    Of two runs for one total that overlap one stays.
+    Of exact sums for one total that share a part one stays; rounded ones keep the others as rivals.
     """
     unique: dict[tuple[int, tuple[int, ...]], Sum] = {}
     for each in found:
@@ -47,7 +47,7 @@ def settled(
 
 
 def _disjoint(sums: Sequence[Sum]) -> list[Sum]:
-    """Return the sums without those that count a line beside its own parts, by better evidence."""
+    """Remove sums that count a line beside its own parts, if the latter have better evidence."""
     inside: dict[tuple[int, int], float] = {}
     within: dict[int, list[Sum]] = {}
     for each in sums:
@@ -75,7 +75,7 @@ def _disjoint(sums: Sequence[Sum]) -> list[Sum]:
 
 
 def _is_outweighed(each: Sum, sums: Sequence[Sum]) -> bool:
-    """Test whether a run that overlaps it has more than twice its evidence."""
+    """Test whether a sum that shares a part with this one has more than twice its evidence."""
     own = set(each.parts)
     return any(
         other.support.bits > 2 * each.support.bits and own & set(other.parts) for other in sums
@@ -83,7 +83,7 @@ def _is_outweighed(each: Sum, sums: Sequence[Sum]) -> bool:
 
 
 def _is_one_line_alone(each: Sum, block: Intervals) -> bool:
-    """Test whether one of the parts is the total wherever it is known, and all others nothing."""
+    """Test whether one part equals the total wherever both are known, and all others are zero."""
     total = block.low[each.total]
     known = block.known[each.total]
     for part in each.parts:

@@ -25,8 +25,8 @@ def find_shares(
 ) -> list[Share]:
     """Find the columns that are shares of counts, each with its part and base.
 
-    Two rows or more show it; or the header says whom, and one row among whom. A column is passed
-    over whose base may be another one that would say something else where the part is not printed.
+    Two rows or more show a share; or the header names its part, and one row shows its base. Skip a
+    column with two possible bases that differ where the part is not printed.
 
     Args:
         block: The numbers of a table, lines by number of their column.
@@ -65,9 +65,9 @@ def _is_hundred(block: Intervals, line: int) -> bool:
 
 
 def _named(plain: Mapping[int, str], line: int, counts: Sequence[int]) -> int:
-    """Return the count that a header says a column is the share of; -1 if it does not.
+    """Return the count whose share a column is by its header; -1 if there is none.
 
-    A header that says nothing but a unit is of the count before it.
+    A column whose header is only a unit is a share of the count before it.
     """
     if not plain[line]:
         return line - 1 if line - 1 in counts else -1
@@ -76,7 +76,7 @@ def _named(plain: Mapping[int, str], line: int, counts: Sequence[int]) -> int:
 
 
 def _bases(block: Intervals, share: Share, counts: Iterable[int], slack: int) -> list[int]:
-    """Return counts that a column may be the share among: a row shows it, and none breaks it."""
+    """Return counts that may be the base of a share: a row shows it, and none breaks it."""
     if share.part < 0:
         return []
     asked = {
@@ -94,7 +94,7 @@ def _bases(block: Intervals, share: Share, counts: Iterable[int], slack: int) ->
 
 
 def _tells_apart(block: Intervals, part: int, one: int, other: int) -> bool:
-    """Test whether two bases differ, or one lacks, in a row where the part is not printed."""
+    """Test whether two bases differ, or one is withheld, in a row where the part is not printed."""
     rows = ~block.known[part]
     differ = block.known[one] != block.known[other]
     differ |= block.known[one] & block.known[other] & (block.low[one] != block.low[other])

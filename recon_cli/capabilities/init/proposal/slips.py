@@ -14,17 +14,17 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.sum_weights import BINARY
 from recon_cli.capabilities.init.proposal.sums import find_sums
 
-#: Of more positions a third is left out at a time to find sums that one of them breaks.
+#: Most positions of which one at a time is left out; of more, a third at a time is kept.
 _MOST_LEFT_OUT: Final = 12
 
 
 @dataclass(frozen=True)
 class Slip:
-    """A sum that holds but in a few positions.
+    """A sum that holds except in a few positions.
 
     Attributes:
-        shown: Positions in which all numbers are printed, and agree.
-        broken: The positions in which it does not.
+        shown: Number of positions in which all numbers are printed, and agree.
+        broken: The positions in which the sum does not hold.
     """
 
     total: int
@@ -62,7 +62,7 @@ def slips(block: Intervals) -> list[Slip]:
 
 
 def parts_of(positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Return parts of some positions, of which one lacks what is wrong, if little is."""
+    """Return subsets of positions, one of which has no wrong number if few are wrong."""
     if len(positions) < 3:
         return []
     if len(positions) <= _MOST_LEFT_OUT:
@@ -71,12 +71,12 @@ def parts_of(positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 
 def is_slip(shown: int, broken: Sequence[int], positions: int) -> bool:
-    """Test whether what some positions show is broken in so few that these are wrong."""
+    """Test whether a relation is shown in enough positions, and broken in few, which are wrong."""
     return shown >= STRONG_POSITIONS and 0 < len(broken) <= max(1, positions // 10)
 
 
 def slip(block: Intervals, total: int, parts: tuple[int, ...]) -> Slip | None:
-    """Return a sum of lines that some positions show, and a few break; None if it is none.
+    """Return a sum of lines as a slip if some positions show it, and a few break it; else None.
 
     Example:
         >>> numbers = np.array([[9.0, 31, 30, 14], [4.0, 11, 10, 8], [5.0, 20, 19, 6]])

@@ -1,4 +1,4 @@
-"""Sums of any lines of a few, wherever they stand: too weak to be taken, and worth a question."""
+"""Sums among any of a few lines, wherever these stand: too weak to accept without a question."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from recon_cli.capabilities.init.proposal.evidence import (
 )
 from recon_cli.capabilities.init.proposal.intervals import Intervals
 
-#: Of more lines all sets are too many.
+#: Most lines of which all sets are tried.
 _MOST_LINES: Final = 14
-#: Positions that all sets are compared in at once.
+#: Positions that are compared at once for all sets.
 _AT_ONCE: Final = 100
-#: Parts of a sum at least.
+#: Fewest parts of a sum.
 _FEWEST: Final = 2
 
 
 def subset_sums(block: Intervals, lines: Sequence[int]) -> Iterator[Sum]:
     """Yield for each of a few lines the set of others that adds up to it, if chance is unlikely.
 
-    All sets are tried: that of the most positions, and of the fewest lines, is the one.
+    All sets are tried; one that is shown in the most positions, and has the fewest lines, is taken.
 
     Args:
         block: Numbers that are not rounded.
@@ -58,9 +58,9 @@ def subset_sums(block: Intervals, lines: Sequence[int]) -> Iterator[Sum]:
 def _fitting(
     block: Intervals, total: int, parts: Sequence[int], sets: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the sets that may add up to a total everywhere, how often they do, and its bits.
+    """Return the sets that may add up to a total everywhere, how often each does, and its bits.
 
-    Positions are looked at by the hundred, and sets left out as soon as one forbids them.
+    Positions are compared by the hundred, and sets dropped as soon as a position forbids them.
     """
     told = np.flatnonzero(block.known[total])
     times, bits = np.zeros(len(sets), dtype=np.int64), np.zeros(len(sets))

@@ -24,9 +24,9 @@ class Run:
     """Lines side by side, summed.
 
     Attributes:
-        known: Where all of them are printed.
-        filled: How many of them are printed and not zero.
-        terms: How many they are.
+        known: Positions in which all lines are printed.
+        filled: For each position, the number of lines that are printed and not zero.
+        terms: Number of lines.
     """
 
     low: FloatArray
@@ -37,7 +37,7 @@ class Run:
 
 
 class SumWeights:
-    """Numbers of a block, and what a sum among its lines weighs.
+    """Numbers of a block, and the evidence for sums among its lines.
 
     Attributes:
         units: For each position the unit to which its numbers are rounded; None if they are exact.
@@ -66,10 +66,10 @@ class SumWeights:
     def surprise(
         self, off: FloatArray, terms: NDArray[np.int64] | int, unit: FloatArray
     ) -> FloatArray:
-        """Measure how unlikely roundings are that leave sums so far off, in bits.
+        """Return −log2 of the probability of rounding errors that leave sums so far off.
 
-        Each of the numbers is off by anything up to half of what it is rounded to, the sum of as
-        many by about a normal error; exact numbers are not off.
+        Each number is off by up to half of its unit, so that their sum has about a normal error;
+        exact numbers have no error.
 
         Args:
             unit: The steps between sums.
@@ -90,7 +90,7 @@ class SumWeights:
         return bits
 
     def weigh(self, total: int, parts: Sequence[int]) -> Support:
-        """Weigh that a line is the sum of some others, beside which nothing is tried."""
+        """Return the support of one sum, with no others tried."""
         block, own = self.block, list(parts)
         run = Run(
             block.low[own].sum(axis=0),
@@ -102,11 +102,11 @@ class SumWeights:
         return self.support(total, run, -MARGIN_BITS)
 
     def support(self, total: int, run: Run, tried: float) -> Support:
-        """Count positions, and weigh those that are shown.
+        """Count the positions that show, leave open or break a sum, and add up the bits shown.
 
-        A sum that is right by chance takes one of about as many values as its total is large, in
-        steps of the unit: a shown position weighs the logarithm of that, less what rounding alone
-        would make of it. A position with one part alone shows that two lines are equal, no sum.
+        By chance, a sum takes any of about as many values as its total has units: a shown position
+        weighs log2 of their number, less the `surprise` of its rounding. A position with a single
+        part that is not zero shows that two lines are equal, and weighs nothing.
         """
         block = self.block
         room = self.tolerance(run.terms)
@@ -131,9 +131,7 @@ class SumWeights:
 
 
 def support_of(block: Intervals, units: FloatArray) -> Support:
-    """Measure how far a block bears out that its first line is the sum of all others.
-
-    Nothing else is tried beside it.
+    """Return the support of the first line as the sum of all others, with no other sums tried.
 
     Args:
         units: For each position the unit to which its numbers are rounded; 0 where they are not.

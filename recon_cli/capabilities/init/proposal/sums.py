@@ -29,29 +29,29 @@ from recon_cli.capabilities.init.proposal.intervals import Intervals
 from recon_cli.capabilities.init.proposal.settled_sums import settled
 from recon_cli.capabilities.init.proposal.sum_weights import Run, SumWeights
 
-#: More parts are looked for nowhere: a run of all single years, or of all counties of a state.
+#: Most parts of a sum: all single years of age, or all counties of a state.
 _MOST_PARTS: Final = 400
-#: Positions by which the ends of runs are searched; all are used to judge what was found.
+#: Positions by which the ends of runs are searched; all are used to weigh the sums found.
 _POSITIONS: Final = 24
-#: Positions that tell most lines that add up to no other apart.
+#: Positions that rule out most lines that do not add up.
 _FIRST_POSITIONS: Final = 8
-#: Parts of a total are no further from each other: two features that cross have no more values.
+#: Greatest distance between parts: the most values of a feature that is crossed with another.
 _MOST_STEPS: Final = 400
-#: Every k-th line is looked at so often in all, small steps first: stars leave all possible.
+#: Most lines that searches of every k-th line visit in all, small steps first.
 _MOST_LINES: Final = 150_000
-#: Of more lines no total is looked for in the midst of every k-th.
+#: Most lines that are searched for gaps, and every k-th of them for totals amid their parts.
 _MOST_AROUND: Final = 200
-#: More lines are places, which are side by side with what they are part of.
+#: Most lines of which every k-th is searched; more are places, which stand beside their whole.
 _MOST_STRIDED: Final = 3_000
-#: More lines are searched side by side only, not for totals that stand elsewhere.
+#: Most lines that are searched for totals away from their parts, or amid them.
 _MOST_FREE: Final = 600
-#: Of rounded numbers, longer runs are not looked for elsewhere: rounding allows too many.
+#: Longest runs of rounded numbers that are searched elsewhere: rounding allows too many others.
 _MOST_ROUNDED: Final = 12
-#: Where more runs are possible, the numbers say too little to choose among them.
+#: Most possible runs: among more, the numbers say too little to choose.
 _MOST_RUNS: Final = 20_000
-#: Parts before a total that stands in their midst.
+#: Most parts before a total that stands amid its parts.
 _MOST_BEFORE: Final = 12
-#: Lines beside a total among which any may be its parts, others being some of these.
+#: Most lines beside a total of which any may be its parts, and others some of these.
 _MOST_GAPPED: Final = 10
 
 
@@ -61,9 +61,9 @@ def find_sums(
     """Return the sums among the lines of a block.
 
     Args:
-        beside_only: Whether only totals beside their parts are looked for.
-        units: For each position the unit to which its numbers are rounded, where sums need hold
-            only as far as rounding allows; None for numbers that are as they were counted.
+        beside_only: Whether to search only for totals beside their parts.
+        units: For each position the unit to which its numbers are rounded, so that sums need hold
+            only within rounding; None for exact numbers.
 
     Example:
         >>> numbers = np.array([[9.0, 31.0], [4.0, 11.0], [5.0, 20.0]])
@@ -119,8 +119,8 @@ class _Search:
         """Return the places of lines that are nowhere less than the line behind them.
 
         Returns:
-            Places in the order of those that show a number, and which of them are nowhere less
-            than the next two lines together: no others begin a sum.
+            Positions in the order of those that show a number, and which of these are nowhere less
+            than the next two lines together, as the total of two lines or more is.
         """
         at = np.array(order, dtype=np.intp)
         low, most = self.block.low[at], self.block.high[at] + self.weights.slack
@@ -177,7 +177,7 @@ class _Search:
         return best
 
     def around(self, lines: Sequence[int], beside: Iterable[Sum], step: int = 1) -> Iterator[Sum]:
-        """Yield totals in the midst of their parts, which no parts beside them add up to."""
+        """Yield totals amid their parts, unless a strong sum of parts on one side has the total."""
         order, block = list(lines), self.block
         known = {each.total for each in beside if each.support.is_strong}
         room = self.weights.tolerance(2) + self.weights.slack
@@ -199,7 +199,7 @@ class _Search:
                 yield best
 
     def with_gaps(self, beside: Iterable[Sum]) -> Iterator[Sum]:
-        """Yield totals of lines near them, between which others are some of the one before.
+        """Yield totals of lines near them, between which others are some of the part before.
 
         Any of the lines may be parts: with so many tries, a sum must be far from chance.
         """
@@ -213,7 +213,7 @@ class _Search:
                     yield from self._gapped(total, sorted(near))
 
     def _gapped(self, total: int, near: Sequence[int]) -> Iterator[Sum]:
-        """Yield the one sum of some of the lines near a total that is far from chance."""
+        """Yield the only sum of some lines near a total that is far from chance, if any."""
         block, size = self.block, self._sizes[total]
         if size < math.log2(2 * self.count) + 2 + CERTAIN_BITS:
             return
@@ -304,13 +304,13 @@ class _Search:
 
     @cached_property
     def _most_of_two(self) -> FloatArray:
-        """Return what two parts of a line add up to at most, (lines × positions)."""
+        """Return the greatest sum of two parts that each line allows, (lines × positions)."""
         return self.block.high + self.weights.tolerance(2) + self.weights.slack
 
     def _no_more(
         self, parts: tuple[NDArray[np.intp], NDArray[np.intp]], total: NDArray[np.intp]
     ) -> NDArray[np.intp]:
-        """Return the places where two lines are together no more than a third."""
+        """Return the positions of triples in which two lines are together no more than a third."""
         (one, other), block = parts, self.block
         most = self._most_of_two
         left = np.arange(len(total))
@@ -323,7 +323,7 @@ class _Search:
     # --- totals elsewhere -------------------------------------------------------------------
 
     def elsewhere(self, beside: Iterable[Sum]) -> list[Sum]:
-        """Find totals anywhere of lines side by side, skipping parts of a total beside these."""
+        """Find totals anywhere of lines side by side; skip parts of other totals between these."""
         inner = {part for each in beside for part in each.parts if each.support.is_strong}
         outer = np.array([line for line in range(self.count) if line not in inner], dtype=np.intp)
         lists = [np.arange(self.count, dtype=np.intp)]
@@ -336,7 +336,7 @@ class _Search:
         return found
 
     def _runs(self, lines: NDArray[np.intp]) -> Iterator[Sum]:
-        """Yield sums of lines side by side in ``lines``, by the ends that every position allows."""
+        """Yield sums of runs of ``lines``, searched by the ends that every position allows."""
         block, size = self.block, len(lines)
         low = np.concatenate([np.zeros((1, self.width)), block.low[lines].cumsum(axis=0)])
         endless = np.isinf(block.high[lines])
@@ -392,7 +392,7 @@ class _Search:
                 yield best
 
     def _may_tell(self) -> BoolArray:
-        """Test for each line whether its sum would be told from chance if all numbers showed it."""
+        """Test for each line whether its sum would differ from chance if all numbers showed it."""
         block = self.block
         bits = self.weights.bits - self.weights.surprise(np.zeros(self.width), 3, block.unit)
         most = np.where(block.known, np.maximum(bits, 0.0), 0.0).sum(axis=1)
@@ -400,14 +400,14 @@ class _Search:
         return found
 
     def _telling(self, lines: NDArray[np.intp]) -> list[int]:
-        """Return the positions that rule out most: those with most numbers, and large ones."""
+        """Return the positions that rule out most: those with the most numbers above zero."""
         block = self.block
         told = block.known[lines].sum(axis=0) + (block.low[lines] > 0).sum(axis=0)
         ordered: list[int] = np.argsort(-told, kind="stable")[:_POSITIONS].tolist()
         return ordered
 
     def _tried_beside(self, step: int) -> float:
-        """Return in bits how many totals are tried beside their parts, at one distance or all."""
+        """Return log2 of the number of totals that are tried beside their parts, at this step."""
         return math.log2(
             2 * self.count * (1 if step == 1 else max(min(self.count // 2, _MOST_STEPS), 1))
         )

@@ -18,9 +18,9 @@ from recon_cli.sources.read.regions import Region
 
 #: A column with a larger share of numbers that are not whole has statistics.
 _FRACTIONAL: Final = 1 / 3
-#: Distinct negative numbers that may be codes for what is withheld.
+#: Most distinct negative numbers that may be codes for withheld counts.
 _MOST_CODES: Final = 3
-#: Multiples of a base in fewer numbers may be chance.
+#: Fewest numbers that show a base; that fewer are all multiples of it may be chance.
 _FEWEST_MULTIPLES: Final = 12
 #: Whole numbers up to here may be percentages.
 HUNDRED: Final = 100
@@ -65,7 +65,7 @@ class TableNumbers:
 
     @cached_property
     def fractional(self) -> BoolArray:
-        """Return numbers that are no counts, by themselves."""
+        """Test for each number whether it cannot be a count: not whole, a percentage, negative."""
         own = self.grid.are_broken(self.at)
         own |= self.grid.percents[self.at] | (self.numbers < 0)
         found: BoolArray = self.known & own
@@ -112,8 +112,8 @@ class TableNumbers:
     def base(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> int:
         """Return the number of which all counts are multiples.
 
-        Where others are above a hundred, columns that are not may be percentages, and are looked at
-        if those others have too few numbers to tell.
+        Columns without numbers above a hundred may be percentages, and are used only if the other
+        columns have too few numbers.
         """
         own = self.numbers[np.ix_(rows, columns)]
         top = np.nanmax(np.where(np.isnan(own), -1.0, own), axis=0, initial=-1.0)
@@ -128,7 +128,7 @@ class TableNumbers:
         return math.gcd(*rounded)
 
     def _divisors(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tuple[list[int], int]:
-        """Return what all numbers of each column are multiples of, and how many numbers tell it."""
+        """Return the greatest common divisor of each column, and the number of counts used."""
         divisors: list[int] = []
         told = 0
         for column in columns.tolist():

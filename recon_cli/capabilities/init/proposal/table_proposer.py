@@ -49,19 +49,19 @@ from recon_cli.sources.read.words import Sense, is_word, says
 
 #: What all percentages add up to.
 _HUNDRED: Final = 100.0
-#: Rows of one kind of which a larger share of numbers is not whole have statistics.
+#: Rows of one value have statistics if a larger share of their numbers is not whole.
 _BROKEN: Final = 0.5
 
 
 class TableProposer(TableReader):
-    """A table while a reading of it is proposed."""
+    """A table, and the state of the search for its reading."""
 
     def __init__(self, grid: Grid, region: Region, choices: Choices) -> None:
         super().__init__(grid, region, choices)
         self.questions: list[OpenQuestion] = []
 
     def table(self) -> ProposedTable:
-        """Return the table as its numbers propose, except for what is said of it."""
+        """Return the table as its numbers propose, unless the user says otherwise."""
         self._leave_rows_out()
         self._leave_values(self._values_of_statistics().__contains__)
         self._leave_repeated()
@@ -97,7 +97,7 @@ class TableProposer(TableReader):
     def _values_of_statistics(self) -> frozenset[str]:
         """Return values of a long table whose rows have percentages, rates and the like.
 
-        Beside them are values all of whose numbers are whole: counts.
+        Return none unless all numbers of some other value, a count, are whole.
         """
         names = self._named.told
         if not names.is_long:
@@ -244,9 +244,9 @@ class TableProposer(TableReader):
     ) -> frozenset[int]:
         """Return columns that say of what kind places are, and not what they are part of.
 
-        A district is the sum of rows that such a column calls villages; where it says what places
-        are part of, a total stands among its own parts, or is called as they are part of. Where
-        one such sum is possible, it is asked.
+        By such a column, rows of one kind (villages) add up to a row of another (a district). In a
+        column of parents, a total has the same parent as its parts, or is their parent. Ask where
+        numbers only allow such a sum.
         """
         said = self.choices
         found = {*self._said(tuple(said.leave_out))}
@@ -354,7 +354,7 @@ class TableProposer(TableReader):
     # --- long -------------------------------------------------------------------------------
 
     def _of_rows(self, region: Region) -> Relations:
-        """Find relations among the columns of a long table; rows are looked at by dimension."""
+        """Find relations among the columns of a long table; its rows are searched by dimension."""
         found = Relations.of(self.grid, region, with_rows=False)
         return replace(found, rows=dict.fromkeys(found.rows, Kind.COUNT))
 
@@ -403,6 +403,6 @@ class TableProposer(TableReader):
 def _is_across(
     total: int, parts: Sequence[int], kinds: Mapping[int, str], names: Mapping[int, str]
 ) -> bool:
-    """Test whether parts are of one kind, which is neither that of their total nor its name."""
+    """Test whether parts are of one kind, which is neither their total's kind nor its name."""
     groups = {kinds[row] for row in parts}
     return len(groups) == 1 and not groups & {kinds[total], names.get(total)}

@@ -1,4 +1,4 @@
-"""Tell which columns of a wide table are counts, and ask of those that numbers leave open."""
+"""Find the columns of a wide table that are counts, and ask about those that numbers leave open."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.words import Sense, says
 
-#: Columns of which each has answers of its own, beside those for all together.
+#: Most columns that each have answers of their own, beside those for all together.
 _MOST_APART: Final = 4
-#: Columns of counts at most among which sums of two are tried.
+#: Most columns of counts among which sums of two are tried.
 _MOST_COUNTS: Final = 16
-#: Ways to cut columns into two that a question offers.
+#: Most ways to cut columns into two that a question offers.
 _MOST_SPLITS: Final = 3
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
 
@@ -55,9 +55,9 @@ class WideColumns:
     Attributes:
         headers: Column → its words, outermost first.
         withheld: Cells whose numbers a flag beside them takes back.
-        rows: What each row is called; nothing in a long table.
-        questions: What is asked of the table, to which questions of columns are added.
-        told: Sums that are taken as somebody says, though numbers do not show them.
+        rows: The label of each row; empty in a long table.
+        questions: Questions about the table, to which those about columns are added.
+        told: Sums that the user says, though numbers do not show them.
     """
 
     grid: Grid
@@ -145,7 +145,7 @@ class WideColumns:
         return slipped
 
     def _ask_groups(self, run: Sequence[int]) -> bool:
-        """Ask whether columns side by side are totals of others among them; tell if so."""
+        """Ask whether columns side by side are totals of others; return whether there was cause."""
         block = self.every
         own = block.take(np.array(run, np.intp), np.arange(block.low.shape[1]))
         asked = ask_groups_beside(own, [self._header(at) for at in run], tuple(run))
@@ -153,7 +153,7 @@ class WideColumns:
         return asked is not None
 
     def _ask_subsets(self, columns: Sequence[int]) -> bool:
-        """Ask about sums of any columns that stand in no relation, though counted; tell if any."""
+        """Ask about sums of any columns that stand in no relation; return whether there are any."""
         settled = {*self.choices.apart, *(each.total for each in self.choices.sums)}
         asked = len(self.questions)
         known = [] if self.choices.are_known else columns
@@ -174,10 +174,10 @@ class WideColumns:
         return len(self.questions) > asked
 
     def _ask_called(self, relations: Relations, columns: Sequence[int]) -> set[int]:
-        """Ask about sums of columns that are called as parts of another; return all of these.
+        """Ask about sums of columns whose headers call them parts of another; return all of these.
 
-        So is *Owned: outright* of *Owned*; what is called so is with all others in a *Total*. No
-        number breaks these sums, and none shows them all.
+        *Owned: outright* is a part of *Owned*; and *Owned* with all others is part of a *Total*.
+        No number breaks these sums, and not all of them are shown.
         """
         at = {self._header(column): column for column in relations.columns}
         groups: dict[int, list[int]] = {}
@@ -246,9 +246,9 @@ class WideColumns:
         )
 
     def _is_no_count(self, at: int) -> bool:
-        """Test whether a column that adds up with no other is headed as a statistic is.
+        """Test whether a column that adds up with no other has the header of a statistic.
 
-        Whoever drafts a schema finds out of what, or asks.
+        Its base is found, or asked about, when the schema is drafted.
         """
         if self.is_statistic(at):
             return True
@@ -262,7 +262,7 @@ class WideColumns:
         return is_named or at in self._said(tuple(self.choices.statistics))
 
     def _breaks(self, at: int, rows: Sequence[Relation]) -> bool:
-        """Test whether a column breaks more of the sums among rows than it has, as medians do."""
+        """Test whether a column breaks most sums of rows that it can show, as medians do."""
         values = self.grid.values[:, at]
         told = off = 0
         for each in rows:
@@ -286,22 +286,22 @@ class WideColumns:
         return bool((own.low <= most).all())
 
     def _holds(self, each: Relation) -> bool:
-        """Test whether a sum of columns is shown, or said; one row is enough where words say so."""
+        """Test whether a sum of columns needs no question: strong, answered, or called total."""
         said = self._said((*self.choices.total, *self.choices.apart))
         is_called = says(" ".join(self.headers[each.line]), Sense.TOTAL) and not each.rivals
         return each.support.is_strong or each.line in said or is_called
 
     def is_taken(self, each: Relation) -> bool:
-        """Test whether a sum that is not strong is taken for one all the same."""
+        """Test whether a sum that needs no question is accepted."""
         return self._holds(each) and each.line not in self._said(self.choices.apart)
 
     def _is_left_out(self, at: int) -> bool:
         return at in self._said(tuple(self.choices.leave_out))
 
     def _are_apart(self, columns: Sequence[int]) -> bool:
-        """Test whether headers are of kinds that exclude each other by what they say.
+        """Test whether headers name kinds that exclude each other.
 
-        So are dates, ages, and every combination of the words of two groups.
+        Dates, ages, and all combinations of the words of two groups do.
         """
         if len(columns) < 2:
             return False
@@ -337,7 +337,7 @@ class WideColumns:
         return found
 
     def _ask_slip(self, total: int, parts: Sequence[int], slip: Slip) -> None:
-        """Ask about a sum that a row or two break, or take it as it is said to be."""
+        """Ask about a sum that a row or two break, or accept it if the user says so."""
         if total in self._said(self.choices.total):
             support = Support(slip.shown, 0, len(slip.broken), 0.0, 0.0, is_said=True)
             self.told.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
@@ -360,7 +360,7 @@ class WideColumns:
         )
 
     def _without_rows(self, rows: NDArray[np.intp]) -> dict[str, str]:
-        """Return the answer that some rows of a wide table are to be left out, if it can be one."""
+        """Return the answer that leaves out rows of a wide table, if their labels are unique."""
         if not self.rows:
             return {}
         labels = [self.rows[at] for at in np.searchsorted(self.region.body, rows).tolist()]
@@ -369,7 +369,7 @@ class WideColumns:
         return {f"leave {' and '.join(map(repr, labels))} out": flag("leave-out", *labels)}
 
     def ask_wrong_shares(self, counts: Sequence[int], statistics: Sequence[int]) -> None:
-        """Ask about columns that are percentages of others but in a row or two."""
+        """Ask about columns that are percentages of others except in a row or two."""
         for each, broken in ratio_slips(self.every, statistics, counts):
             row, header = int(self.region.body[broken[0]]), self._header(each.line)
             line, part, base = (
@@ -390,7 +390,7 @@ class WideColumns:
             )
 
     def _ask_possible(self, run: Sequence[int], counts: Sequence[int], base: int) -> bool:
-        """Ask whether columns side by side add up to a total that nothing forbids."""
+        """Ask whether columns side by side add up to a total; return whether one is possible."""
         inner = Region(
             self.region.header,
             self.region.body,
@@ -437,9 +437,9 @@ class WideColumns:
         return True
 
     def _wider(self, relations: Relations, run: Sequence[int]) -> dict[str, str]:
-        """Return the sums that columns may be further parts of, and the flags that say so.
+        """Return answers that columns are further parts of a sum, and their flags.
 
-        Where nobody is counted in them, in all rows that tell, a sum holds with and without them.
+        A sum holds with and without columns that are zero in all rows that show it.
         """
         withheld = self.withheld
         found: dict[str, str] = {}
@@ -455,10 +455,10 @@ class WideColumns:
         return found
 
     def _second_sums(self, run: Sequence[int], counts: Sequence[int]) -> dict[str, str]:
-        """Return the sums of two columns that one in no relation is in, and what says so of each.
+        """Return answers that a column in no relation is in sums of two columns, and their flags.
 
-        A total that is divided already may be divided again, into fewer; several rows show it, and
-        no number breaks it.
+        A total that is divided already may be divided again, into two; some row shows such a sum,
+        and no number breaks it.
         """
         others = [at for at in counts if at not in run]
         if len(run) > 1 or len(others) > _MOST_COUNTS:
@@ -480,9 +480,9 @@ class WideColumns:
         return every | {f"adds up so: {each}": flag("sum", each) for each in sums}
 
     def _inside(self, at: int, relations: Relations) -> int | None:
-        """Return the total of a sum that a column is nowhere less than, and somewhere more.
+        """Return a total that a column may contain: the column is nowhere less, and somewhere more.
 
-        Where somebody says that it is some of another, that is the one.
+        If the user says that this total is some of another column, compare and return that one.
         """
         sums = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
         parts = {part for each in sums for part in each.of}
@@ -509,9 +509,9 @@ class WideColumns:
 
         Args:
             run: The columns.
-            wider: Sums that they may be in: what is said of them → the flags that say it.
+            wider: Answers that the columns are in a sum → the flags that say so.
             counts: All columns of counts.
-            inside: Column → a total that it may have in it, with others.
+            inside: Column → a total that the column may contain, with others.
         """
         shown = ", ".join(repr(self._header(at)) for at in run)
         is_one = len(run) == 1
@@ -570,7 +570,7 @@ class WideColumns:
         return {}
 
     def _same_as(self, at: int) -> int | None:
-        """Return a column with the same numbers wherever it has one, and fewer of them."""
+        """Return a column that has the same numbers, of which more are withheld."""
         values = self.grid.values[self.region.body]
         own = values[:, at]
         for other in self.region.numeric.tolist():
@@ -584,7 +584,7 @@ class WideColumns:
 def _has_further_part(block: Intervals, slip: Slip) -> bool:
     """Test whether a sum holds in all rows with one more line as a part, or with all others.
 
-    Where that is nobody, or withheld, the sum holds without it.
+    Where the further part is zero, or withheld, the sum holds without it.
     """
     lines = [slip.total, *slip.parts]
     others = [i for i in range(len(block.low)) if i not in lines]
@@ -597,7 +597,7 @@ def _has_further_part(block: Intervals, slip: Slip) -> bool:
 
 
 def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
-    """Return some columns, those that stand side by side together."""
+    """Group some columns into runs that stand side by side."""
     runs: list[list[int]] = []
     for place, at in enumerate(columns):
         if at not in some:

@@ -1,4 +1,4 @@
-"""Texts in place of counts that stand for nobody, as sums tell."""
+"""Texts in place of counts that stand for zero, as sums show."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from recon_cli.arrays import FloatArray
 from recon_cli.statement.suppression import is_marker
 
-#: Cells that a text has to be nobody in, in every sum, before it stands for nobody everywhere.
+#: Fewest cells in which sums have to show a text as zero before it is zero everywhere.
 _FEWEST: Final = 5
-#: The same of dashes, which offices print for nothing.
+#: The same for dashes, which offices print for zero.
 _FEWEST_DASHES: Final = 2
 DASHES: Final = frozenset(("-", "\u2013", "\u2014", "\u2212"))
 #: A cell: number of its table, its row, and its column.
@@ -20,7 +20,7 @@ Cell = tuple[int, int, int]
 
 
 def may_be_nobody(text: str) -> bool:
-    """Test whether a text may stand for nobody: agencies use it for nothing that is withheld.
+    """Test whether a text may stand for zero: agencies do not use it for withheld counts.
 
     Example:
         >>> may_be_nobody("–"), may_be_nobody("nil"), may_be_nobody("*"), may_be_nobody("")
@@ -30,21 +30,21 @@ def may_be_nobody(text: str) -> bool:
 
 
 class ZeroMarks:
-    """What sums tell of texts in place of counts."""
+    """The evidence of sums on texts in place of counts."""
 
     def __init__(self) -> None:
         self._nobody: dict[str, set[Cell]] = {}
         self._somebody: set[str] = set()
 
     def weigh(self, texts: Sequence[str], values: FloatArray, cells: Sequence[Cell]) -> None:
-        """Weigh one sum, its total first.
+        """Add the evidence of one sum, its total first.
 
-        Nothing follows where a total and its parts are withheld together, or by several texts.
+        There is none if texts stand for the total and for parts, or if several texts are used.
 
         Args:
-            texts: What is printed in each cell.
+            texts: The printed text of each cell.
             values: The numbers; NaN where a text stands.
-            cells: Where they stand.
+            cells: The cells, in the same order.
         """
         is_open = np.isnan(values)
         marks = {text for text, is_mark in zip(texts, is_open.tolist(), strict=True) if is_mark}
@@ -59,10 +59,10 @@ class ZeroMarks:
             own |= {cell for cell, is_mark in zip(cells, is_open.tolist(), strict=True) if is_mark}
 
     def found(self) -> frozenset[str]:
-        """Return the texts that stand for nobody in every sum that tells something of them.
+        """Return the texts that stand for zero by every sum that has evidence of them.
 
-        Texts that agencies use for what is withheld are never among them: where they hide nobody
-        in some sums, they may hide somebody elsewhere.
+        Texts that agencies use for withheld counts are never among these: where they hide zeros
+        in some sums, they may hide people elsewhere.
         """
         return frozenset(self._able())
 
