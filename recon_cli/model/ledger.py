@@ -446,8 +446,8 @@ _SIDES: Final = ("lower", "upper", "least", "greatest")
 
 #: Arrays of whole numbers, floats or texts by name.
 Arrays = Mapping[str, npt.NDArray[Any]]
+#: Identifying numbers, the places of the entries that are not 0, and these entries.
 SparseVector = tuple[Sequence[int], IntArray, IntArray]
-"""Numbers that say what it is, its places, and its values there."""
 
 _Each = TypeVar("_Each")
 

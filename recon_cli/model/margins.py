@@ -26,8 +26,8 @@ from recon_cli.coverage import CoveragePattern
 from recon_cli.model.predicates import Masks, PredicatePairs, slabs
 from recon_cli.schema import Release
 
+#: A linear combination of published columns: column → coefficient.
 Terms = dict[int, int]
-"""A linear combination of published columns: column → coefficient."""
 
 #: Margins for each published cell at which the closure stops, since differences of overlapping
 #: families can multiply. The margins found by then are valid, but maybe not all.

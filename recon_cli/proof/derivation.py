@@ -25,12 +25,12 @@ MULTIPLES: Final = (*range(1, 13), 60, 2520, 10**6)
 _MANY: Final = 10**7
 _PASSES: Final = 60
 
+#: In place of a row number: the row to be refuted.
 GOAL: Final = -1
-"""Stands for the row to be refuted, among the numbers of rows."""
 
 Row = tuple[dict[int, int], int | None, int | None]
+#: Pairs of a weight and a row number.
 Terms = Sequence[tuple[int, int]]
-"""Weights, and numbers of rows."""
 
 
 @dataclass(frozen=True)

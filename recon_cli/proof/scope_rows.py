@@ -21,8 +21,8 @@ OPEN: Final = 10**12
 #: Printed texts with larger weights are left out of the search for proofs.
 _LARGEST: Final = 10**9
 
+#: Numbers of a table and of a cell in it.
 Cell = tuple[int, int]
-"""Number of a table and of a cell in it."""
 
 
 @dataclass(frozen=True)
