@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -339,7 +340,7 @@ def test_units_that_are_published_exactly_are_declared(home: Path) -> None:
 # --- taking noise off again -------------------------------------------------------------------
 
 
-def denoised(folder: Path, seeds: range) -> float:
+def denoised(folder: Path, seeds: Iterable[int]) -> float:
     """The greatest share of true counts that anybody gets who has the folder and tries seeds.
 
     Strategy, level, query and units stand in the folder; the words of the packaged draws follow.
@@ -369,7 +370,9 @@ def test_noise_comes_off_where_a_seed_is_guessed_and_nowhere_else(home: Path) ->
     protect(home, "noise", "--set", "noise.study_seed=3", work="study")
     assert denoised(home / "study" / "noisy", range(5)) == 1.0
     protect(home, "noise")
-    assert denoised(home / "work" / "noisy", range(1001)) < 0.8
+    # With the run's own seed among the guesses; that one gives all seven totals by chance has a
+    # probability of about 1e-5.
+    assert denoised(home / "work" / "noisy", [*range(100), 424242]) < 1.0
 
 
 def test_every_protection_has_a_public_folder() -> None:
