@@ -74,8 +74,8 @@ def warn_in_one_line(tell: Callable[[str], None]) -> Iterator[None]:
 
 #: Command without a capability → the first sentence of its help.
 _PURPOSES: Mapping[str, str] = {
-    "recon plan": "Judge tables before any attack: their information, the cost of noise, the "
-    "remaining risk.",
+    "recon plan": "Judge tables: their information, the cost of noise, the remaining risk, and "
+    "cures.",
     "recon protect": "Protect records or their counts before they are published.",
     "recon data": "Generate records and tables for trials, and list the packaged release schemas.",
     "recon data releases": "List the packaged release schemas, or show one.",

@@ -211,8 +211,8 @@ class Repair:
 
     Attributes:
         values: A solution; empty without one.
-        is_infeasible: Whether two engines find that there is no solution. Without values and
-            proof this is undecided.
+        is_infeasible: Whether two engines found that there is no solution; if not, and without
+            values, that is undecided.
     """
 
     values: IntArray

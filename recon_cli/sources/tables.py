@@ -107,7 +107,7 @@ def open_source(
 def completed(
     release: Release, counts: IncompleteSource, geounits: pl.DataFrame | None = None
 ) -> OpenedSource:
-    """Return a source with the geounits that have no row in it; see `complete_geounits`."""
+    """Add to a source the geounits that have no row in it; see `complete_geounits`."""
     laws = counts.protection if counts.has_statements else None
     told = counts.shares.told(CellIndex.of(release)) if isinstance(counts, TidySource) else None
     return OpenedSource(complete_geounits(release, counts, geounits), laws, counts.left_out, told)

@@ -38,10 +38,10 @@ class Printed(StatisticLaw):
     """The statistic was rounded to decimals.
 
     Attributes:
-        ties: How numbers half way between two texts were rounded.
+        ties: How numbers half way between two printable values were rounded.
         decimals: Decimals that were rounded to, where the files have lost trailing zeros.
         decimal: The decimal sign.
-        no_base: Text in place of a statistic of nobody.
+        no_base: Text in place of the statistic of a group without people.
     """
 
     name: ClassVar[str] = "printed"
@@ -52,7 +52,7 @@ class Printed(StatisticLaw):
     no_base: str | None = None
 
     def ends(self, text: str) -> Ends | None:
-        """Return the interval that a text proves; None if it stands for a statistic of nobody.
+        """Return the interval that a text proves; None if the group has nobody.
 
         Raises:
             ValueError: The text is no number.

@@ -30,10 +30,11 @@ class Audit(Section):
         tables: Tables that an attacker uses, as in ``reconstruct``. Default: every table.
         safety: Required distance between two possible values of a safe count. Default: what
             the rule of its protection requires (docs/protected.md).
-        ask: Levels at which every cell is audited, published there or not, such as the units
-            into which overlapping areas cut each other.
+        ask: Levels at which every cell is audited, even cells not published there; for example the
+            units that result where areas overlap.
         region_seconds: Budget of each region, in seconds of solver work, not of clock time. A
-            region of over 50,000 variables (some 2,500 schools) gets proportionally more.
+            region of over 50,000 variables (such as tables of 2,500 schools) gets proportionally
+            more.
         seed: Seed of the solver; default the run's seed.
     """
 

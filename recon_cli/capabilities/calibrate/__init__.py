@@ -3,5 +3,7 @@
 from recon_cli.stage import Command
 
 COMMAND = Command(
-    "lab calibrate", __name__, "Compare synthetic populations with the published one."
+    "lab calibrate",
+    __name__,
+    "Compare synthetic populations with published facts about the real one.",
 )

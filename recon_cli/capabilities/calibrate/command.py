@@ -14,7 +14,7 @@ from recon_cli.console.output import show
 @run_options
 @force_option
 def command(options: RunOptions, *, force: bool) -> None:
-    r"""Compare synthetic populations with the published one.
+    r"""Compare synthetic populations with published facts about the real one.
 
     Generates a population from each seed (`recon data synth`, `recon data attacker`, `recon protect
     swap`, each in its own folder of the work folder), measures it, and writes a Markdown page

@@ -89,7 +89,7 @@ class Evidence:
         return not claim_columns(self.release, used, self.coverage)
 
     def grounds(self, needs: Sequence[Stage]) -> Grounds:
-        """Return the grounds of a verdict that needs the proofs of some stages."""
+        """Return what a verdict rests on, given the stages whose proofs it needs."""
         of_records = RECONSTRUCT in needs and RECONSTRUCT.name in self.done
         is_assumed = not of_records or self.work.open(RECONSTRUCT).manifest.notes["assumptions"]
         assumed = [

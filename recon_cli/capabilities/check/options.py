@@ -137,10 +137,9 @@ class Check(Section):
         tables: The published tables, as in ``reconstruct``; no rule counts as kept while one of
             them is missing from the files. Default: every table.
         seconds: Stop the stages after this time; unfinished work leaves rules undecided.
-        scope: For several publications (``source: register``) which violations are counted:
-            ``new``: only those that the candidate adds to the others; ``all``: those of all
-            together.
-        candidate: For several publications: the one to check; default the last.
+        scope: With several publications (``source: register``), which violations count: ``new``,
+            those that the candidate adds to the others, or ``all``, those of all together.
+        candidate: With several publications, the one to check; default the last.
     """
 
     example: ClassVar[str] = "--set 'check.rules=[{recovered: {below: 5}, most: 0}]'"

@@ -1,8 +1,8 @@
 """``compare:`` several protections of the same records, and how each is attacked.
 
-What each protection would publish is made, reconstructed and attacked in a work folder of its own,
-compare/NAME/, several at a time; then all are linked with the true records. Writes comparison/: a
-page, a table of all protections, and their errors.
+Each protection has a work folder of its own, compare/NAME/, in which its publication is made,
+reconstructed and attacked; several run at a time. Then all are linked with the true records. Writes
+comparison/: a page, a table of all protections, and their errors.
 
 Example:
   recon compare -c protections.yaml

@@ -10,5 +10,6 @@ CONTRIBUTIONS = Stage(
     section="contributions",
     package=__name__,
     uses_statistics=True,
-    purpose="Measure what each table, level or feature reveals, by attacking the others alone.",
+    purpose="Measure what each table, level or feature reveals, by repeating the attack without "
+    "it.",
 )

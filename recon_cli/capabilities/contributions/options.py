@@ -25,7 +25,8 @@ class Contributions(Section):
     Attributes:
         tables: The published tables, as in ``reconstruct``; default every table.
         parts: Parts to leave out, one at a time: ``tables`` (including printed statistics),
-            ``levels``, or ``features`` (all cells and statistics that tell its values apart).
+            ``levels``, or ``features`` (for each, all cells and statistics that tell its values
+            apart).
         without: Name → tables to leave out together, for further rows of the result.
         orders: Number of random orders for Shapley values; 0 for none.
         unit_seconds: Budget of each unit's claims, in seconds of solver work, not of clock time.

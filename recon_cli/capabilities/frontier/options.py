@@ -84,8 +84,9 @@ class Frontier(Section):
             one count after least squares over levels.
         price: Cost of a unit of ε, in units of weighted mean squared error, for the optimal ε with
             ``laplace`` noise.
-        invariant: Counts assumed to be exact, to compute what that costs: the belief of the
-            strongest adversary, and the bits that these counts reveal beyond the noisy ones.
+        invariant: Counts assumed to be exact, to compute what that costs: how much surer the
+            strongest adversary becomes, and the bits that these counts reveal beyond the noisy
+            ones.
     """
 
     tables: TableChoice | None = None

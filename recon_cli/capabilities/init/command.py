@@ -93,8 +93,8 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     "--apart",
     metavar="HEADER",
     multiple=True,
-    help="For tables: header of a column of labels that exclude each other, none of them a total; "
-    "or of a column of counts that excludes others so. Repeatable.",
+    help="For tables: header of a column whose labels exclude each other, none of them a total; or "
+    "a column, row or value of people who are in no other beside it. Repeatable.",
 )
 @click.option(
     "--sum",

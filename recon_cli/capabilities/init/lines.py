@@ -93,7 +93,7 @@ class Part:
         return intervals_of(self.table.grid, region)
 
     def words(self, at: int) -> Words:
-        """Return the words of a column without those for its unit."""
+        """Return the words of a column without its unit of measurement."""
         path = self.table.headers.get(at, ())
         kept = tuple(
             word

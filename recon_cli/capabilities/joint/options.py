@@ -2,11 +2,11 @@
 
 Writes joint/ (a row for each record of this run's release that is in every joint solution: `alone`
 if its own tables prove it, `joint` if it takes the tables of both), joint_partner/ (the same for
-the partner's records) and joint_units/. With `compositions`, which ask who lives with whom, it also
-writes joint_compositions/ (households that are certain down to every member) and joint_members/.
-Each release is ingested by a run of its own; `links` states how their records are linked. Each
-place is examined alone, with coarser counts as upper bounds. Both runs need tables/ (`recon
-ingest`), but no reconstruction.
+the partner's records) and joint_units/. With `compositions`, which looks for who lives with whom,
+it also writes joint_compositions/ (households that are certain down to every member) and
+joint_members/. Each release is ingested by a run of its own; `links` states how their records are
+linked. Each place is examined alone, with coarser counts as upper bounds. Both runs need tables/
+(`recon ingest`), but no reconstruction.
 
 Example:
   recon joint -c persons.yaml
@@ -35,9 +35,9 @@ class Joint(Section):
         assumptions: Use structural zeros that either schema merely assumes.
         unit_seconds: Budget of each place, in seconds of solver work, not of clock time: for both
             releases together, and again for each alone.
-        compositions: Most combinations of a household and its members to list per place, to find
-            households that are certain with all their members; 0 for none. 4000 usually takes under
-            a second.
+        compositions: Maximum number of combinations of a household and its members to list per
+            place, to find households that are certain with all their members; 0 for none. 4000
+            usually takes under a second.
         seed: Seed of the solver; default the run's seed.
     """
 

@@ -175,11 +175,12 @@ def _fit_totals(measurements: Measurements) -> list[FloatArray]:
 
 
 def likeliest(levels: Sequence[Sums], expected: FloatArray, steps: int) -> FloatArray:
-    """Fit (cells × geounits) people to measurements and to what is expected.
+    """Fit people, (cells × geounits), to the measurements and to the expected histogram.
 
-    The problem is solved by its dual, which has a *pressure* for each count, x = μ exp(φ Aᵀy), and
-    is smooth and without bounds. Since only the composition of a geounit is expected, the expected
-    people are then scaled to the number found in it, and the fit is repeated.
+    The problem is solved by its dual, which is smooth, has no bounds, and has a *pressure* y for
+    each count; the people are x = μ exp(φ Aᵀy), with μ the expected people. Since ``expected``
+    tells only the composition of a geounit, μ is then scaled to the number found in it, and the fit
+    repeated.
     """
     spread = dispersion(levels, expected)
     ends = np.cumsum([each.noisy.size for each in levels])[:-1]

@@ -104,7 +104,7 @@ def normal_intervals(
 def exact_intervals(
     answer: ReportedCell, people: IntArray, reported: IntArray, level: float
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return intervals of the geounits with few enough people.
+    """Return intervals of the geounits with few enough people to compute them exactly.
 
     Args:
         answer: Law of the cell's reported count.
@@ -113,7 +113,7 @@ def exact_intervals(
         level: Coverage in percent.
 
     Returns:
-        Places of these geounits, and the ends of their intervals.
+        Positions of these geounits in the arrays, and the ends of their intervals.
     """
     places = np.flatnonzero(people <= MOST_PEOPLE)
     pairs = np.stack([people[places], reported[places]], axis=1)

@@ -170,7 +170,7 @@ class CliqueForm:
         return replace(kind, counted=counted, base=base)
 
     def functionals(self, pattern: PatternPlan) -> sparse.csr_array:
-        """Return a sparse (distinct published nodes × cells) matrix of a pattern's counts."""
+        """Return the distinct counts that a pattern publishes, sparse (counts × cells)."""
         nodes = [(pattern.masks[k], pattern.tally[k]) for k in self.published(pattern)[0]]
         rows = [self.functional(masks, tally) for masks, tally in nodes]
         return sparse.csr_array(np.stack(rows))

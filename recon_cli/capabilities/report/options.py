@@ -28,10 +28,10 @@ class Report(Section):
     Attributes:
         title: The page's heading; default the release's title.
         to: A file that gets a copy of the page; default none.
-        rule: Who counts as disclosed: people for whom some columns determine another
-            (``attribute``), who are also unique on these columns (``identity``), or whose whole
-            record is certain (``record``).
-        tolerated: Largest percentage of disclosed people for which the verdict is no alarm.
+        rule: Who counts as disclosed: ``attribute``: people for whom some columns determine
+            another; ``identity``: those of them who are unique on these columns; ``record``: people
+            whose whole record is certain.
+        tolerated: Percentage of disclosed people above which the verdict is an alarm.
         places: Number of places to list, those with most disclosed first, each with a page of its
             own; 0 to list none and show no count of a place.
     """

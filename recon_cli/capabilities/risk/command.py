@@ -129,10 +129,10 @@ def release(options: RunOptions, *, force: bool) -> None:
     help="Folder for CSV files and drawings.  [kazan-reiter]",
 )
 def kazan_reiter(*, tables: tuple[str, ...], figures: tuple[str, ...], to: Path) -> None:
-    """Make tables and figures of Kazan & Reiter.
+    """Make the tables and figures of Kazan and Reiter's paper on 2020 counts.
 
-    All of them, if none is named. They follow from the budgets of the 2020 redistricting data.
-    Tables are printed, too.
+    Without --table and --figure, all are made. They follow from the budgets of the 2020
+    redistricting data. Tables are printed, too.
 
     Example:
       recon plan risk kazan-reiter --table 4

@@ -93,7 +93,7 @@ def command(
       note            text
       stage_done      stage, seconds, folders, rows,
                       partitions, statuses, totals
-      stage_skipped   fields of stage_done; up to date
+      stage_skipped   (it is up to date) fields of stage_done
       stage_failed    stage, error, message, exit_code
       run_done        exit_code, seconds, done, skipped
     Without FILE, stderr gets these events only; with

@@ -18,8 +18,9 @@ def distance_from(
 ) -> Maximization:
     """Maximise the distance of a solution from ``origin``: the sum of ``|y − origin|``.
 
-    Eq. (distance) of docs/method.md: the excess of the solution over the origin, plus twice what it
-    lacks. Only functionals that may be both above and below the origin need further variables.
+    Eq. (distance) of docs/method.md: the sum of ``y − origin``, plus twice the amounts by which
+    ``y`` is below it. Only functionals that may be both above and below the origin need further
+    variables.
 
     Args:
         origin: Value of each functional to measure from, within its interval.

@@ -224,7 +224,7 @@ class Likeness:
         return cls(among(np.arange(len(unit))), among(np.flatnonzero(known > 0)))
 
     def most_alike(self, units: IntArray, size: int) -> IntArray:
-        """Return up to ``size`` other units that have most kinds in common with some units."""
+        """Return up to ``size`` other units, those with the most kinds in common with ``units``."""
         shared = self.present[units] @ self._inhabited_in + self.inhabited[units] @ self._present_in
         entries = sparse.coo_array(shared)
         other, place = np.unique(entries.col, return_inverse=True)

@@ -218,7 +218,7 @@ class AnswerModel:
         return {name: 1 << bit for bit, name in enumerate(names)}
 
     def answer(self, origin: IntArray, rng: np.random.Generator) -> Answers:
-        """Draw one person's answers for each origin."""
+        """Draw the answers of one person of each given origin."""
         names = self.origins.names
         race = np.zeros(len(origin), np.int64)
         for number, name in enumerate(names):

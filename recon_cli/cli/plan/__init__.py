@@ -9,7 +9,7 @@ from recon_cli.cli import Commands
 
 @click.group(cls=Commands, path="recon plan", package=__name__)
 def command() -> None:
-    """Judge tables before any attack: their information, the cost of noise, the remaining risk.
+    """Judge tables: their information, the cost of noise, the remaining risk, and cures.
 
     \b
     Example:

@@ -153,9 +153,10 @@ def _side(each: Relation) -> int:
 
 
 def as_doubted(each: Relation, headers: Mapping[int, Path]) -> Relation:
-    """Return a sum of columns as doubted if it is near to chance, and no word confirms it.
+    """Mark a sum of columns as doubted if it may be chance and no word confirms it.
 
-    A word confirms the sum if it calls the line a total, or the parts sexes or ages.
+    A header confirms it that calls the sum a total; so do headers that call all parts sexes or
+    ages.
     """
     if not each.is_sum or each.axis is not Axis.COLUMNS or each.support.is_said:
         return each
