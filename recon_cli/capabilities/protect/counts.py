@@ -202,31 +202,37 @@ def require_one_pattern(truth: Publication) -> None:
             )
 
 
-def tidy_counts(truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
+def tidy_counts(
+    truth: Publication, protected: pl.DataFrame, known: pl.Series | None = None
+) -> pl.DataFrame:
     """Convert protected counts to rows of a tidy file in which a cell without a row is zero.
 
-    Such a file must mention every published cell of a level and every geounit, so zeros have rows
-    for all cells of each level's first geounit, and for one cell of a geounit without other rows.
+    Such a file must mention every published cell of a level, so zeros have rows for all cells of
+    the first geounit of each level that has a row. A geounit of which all counts became zero has
+    none unless it is ``known``: a row would show that somebody is there.
 
     Args:
         truth: Has the geounits and what is published for them.
         protected: Columns of `PROTECTED`.
+        known: Geoids that are public, or known to have records; by default all.
 
     Returns:
         Columns of `COUNTS`, sorted; flags are null.
     """
+    shown = protected.select(COUNTS.names()).filter((pl.col("count") != 0).fill_null(value=True))
     zeros = [COUNTS.to_frame()]
     for number, pattern in enumerate(truth.coverage):
         geoids = truth.geounits.filter(pl.col("pattern") == number)["geoid"].sort()
         cells = [(name, cell) for name, numbers in pattern.cells.items() for cell in numbers]
-        if not len(geoids) or not cells:
+        listed = geoids if known is None else geoids.filter(geoids.is_in(known.implode()))
+        first = geoids.filter(geoids.is_in(pl.concat([listed, shown["geoid"]]).implode())).head(1)
+        if not len(first) or not cells:
             continue
         schema = {"table": pl.String, "cell": pl.Int16}
         columns = pl.DataFrame(cells, schema=schema, orient="row")
-        for some, of_cells in ((geoids.head(1), columns), (geoids, columns.head(1))):
+        for some, of_cells in ((first, columns), (listed, columns.head(1))):
             rows = pl.DataFrame({"geoid": some}).join(of_cells, how="cross")
             zeros.append(rows.with_columns(count=pl.lit(0, COUNTS["count"])))
-    shown = protected.select(COUNTS.names()).filter((pl.col("count") != 0).fill_null(value=True))
     needed = pl.concat(zeros).unique().join(shown, on=_CELL, how="anti")
     return pl.concat([shown, needed]).sort(_CELL)
 

@@ -114,8 +114,18 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         return [Spend("", "all counts", None)]
 
     def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows to publish; columns of `recon_cli.frames.COUNTS`."""
-        return tidy_counts(truth, protected)
+        """Return the rows to publish; columns of `recon_cli.frames.COUNTS`.
+
+        Counts that were ingested list the geounits. Of records it is public, by the folders of a
+        publication, which partitions they are in, but not which geounits within these.
+        """
+        known = truth.geounits
+        if self.origin.counts is None:
+            order, partition = self.release.geography.order, self.release.geography.partition
+            known = known.filter(
+                pl.col("level").is_in([n for n in order if order[n] >= order[partition]])
+            )
+        return tidy_counts(truth, protected, known["geoid"])
 
     def printed(
         self,

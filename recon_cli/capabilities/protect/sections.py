@@ -114,8 +114,8 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is
-            published beside the counts. Without it, units without records are left out, so that the
-            publication shows which units have some.
+            published beside the counts. Without it, readers must think that further units exist:
+            one whose counts all became zero is left out.
         tables: Tables to publish, if the input is records; written as for ``reconstruct``; default
             every table.
     """

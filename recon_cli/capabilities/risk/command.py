@@ -129,7 +129,7 @@ def release(options: RunOptions, *, force: bool) -> None:
     help="Folder for CSV files and drawings.  [kazan-reiter]",
 )
 def kazan_reiter(*, tables: tuple[str, ...], figures: tuple[str, ...], to: Path) -> None:
-    """Make the tables and figures of Kazan and Reiter's paper on 2020 counts.
+    """Make tables and figures of a paper by Kazan and Reiter.
 
     Without --table and --figure, all are made. They follow from the budgets of the 2020
     redistricting data. Tables are printed, too.

@@ -38,10 +38,12 @@ def test_no_geounit_and_no_published_cell_is_lost() -> None:
     few = patients().filter(pl.col("geoid_clinic") < "D01003").head(30)
     zeroed = Protection((Statement(recon.parse_law({"zeroed": {"below": 1000}})),))
     truth = count_records(RELEASE, few)
-    rows = tidy_counts(truth, protect_counts(RELEASE, few, zeroed, chance=study(1)))
+    protected = protect_counts(RELEASE, few, zeroed, chance=study(1))
+    rows = tidy_counts(truth, protected)
     published = recon.publish(RELEASE, rows, geounits=truth.geounits["geoid"], protection=zeroed)
     assert sorted(published.geounits["geoid"]) == sorted(truth.geounits["geoid"])
     assert sorted(len(cells_of(each)) for each in published.coverage) == [97, 116]
+    assert tidy_counts(truth, protected, known=rows["geoid"].head(0)).is_empty()
 
 
 def test_the_same_records_are_rounded_alike_at_every_level() -> None:

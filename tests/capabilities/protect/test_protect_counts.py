@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import yaml
 
+import recon_cli
 from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
@@ -82,6 +83,42 @@ def test_a_list_of_all_units_goes_with_the_counts(
     pl.DataFrame({name: inhabited[1:]}).write_csv(listed)
     refused = recon("protect", command, "-c", config, *beside, code=4)
     assert f"{command}.geounits: 1 with records are not listed" in refused.stderr
+
+
+def test_no_row_shows_that_somebody_is_in_a_unit_of_zeros(tmp_path: Path) -> None:
+    """One patient, whose counts are all rounded to 0: as in a clinic where nobody was."""
+    many = pl.concat([recon_cli.example_patients()] * 15)
+    alone = many.head(1).with_columns(geoid_clinic=pl.lit("D01002"))
+    pl.concat([many, alone]).write_csv(tmp_path / "patients.csv")
+    clinics = pl.Series("geoid", ["D01001", "D01002", "D01003"])
+    pl.DataFrame([clinics, clinics.alias("geoid_clinic")]).write_csv(tmp_path / "all.csv")
+    config = tmp_path / "round.yaml"
+    config.write_text(
+        "release: clinic_visits\nwork: work\n"
+        "round: {records: patients.csv, base: 20, how: nearest}\n"
+    )
+
+    def shown(*given: str) -> set[str]:
+        recon("protect", "round", "-c", config, "--force", *given)
+        files = tmp_path / "work/rounded/**/*.parquet"
+        return set(pl.read_parquet(files, hive_partitioning=False)["geoid"])
+
+    assert shown() == {"D01", "D01001"}
+    assert shown("--set", f"round.geounits={tmp_path / 'all.csv'}") == {"D01", "D01001"}
+    recon(
+        "data", "tabulate", "-c", config, tmp_path / "patients.csv", "--to", tmp_path / "exact.csv"
+    )
+    true = tmp_path / "exact.yaml"
+    true.write_text(
+        "release: clinic_visits\nwork: exact\n"
+        "ingest: {source: tidy, paths: [exact.csv], geounits: all.csv}\n"
+        "round: {counts: exact, base: 20, how: nearest}\n"
+    )
+    recon("ingest", "-c", true)
+    recon("protect", "round", "-c", true)
+    listed = pl.read_parquet(tmp_path / "exact/rounded/**/*.parquet", hive_partitioning=False)
+    units = {"D01", "D01001", "D01002", "D01003"}
+    assert set(listed["geoid"]) == units, "counts that were ingested list their geounits"
 
 
 @pytest.mark.parametrize("command", ["round", "cellkey", "suppress"])
