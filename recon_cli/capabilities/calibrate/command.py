@@ -16,9 +16,9 @@ from recon_cli.console.output import show
 def command(options: RunOptions, *, force: bool) -> None:
     r"""Compare synthetic populations with published facts about the real one.
 
-    Generates a population from each seed (`recon data synth`, `recon data attacker`, `recon protect
-    swap`, each in its own folder of the work folder), measures it, and writes a Markdown page
-    with every measure, the published value and the bound.
+    Generates a population from each seed in a folder of its own in the work folder (by `recon data
+    synth`, `recon data attacker` and `recon protect swap`), measures it, and writes a Markdown
+    page with every measure, the published value and the largest allowed difference.
 
     Example:
       recon lab calibrate -c configs/nation.yaml

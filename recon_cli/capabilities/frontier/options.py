@@ -82,8 +82,8 @@ class Frontier(Section):
             counts a published one leaves possible.
         branching: Number of children of a geounit at each level, coarsest first; gives the error of
             one count after least squares over levels.
-        price: Cost of a unit of ε, in units of weighted mean squared error, for the optimal ε with
-            ``laplace`` noise.
+        price: Cost of a unit of ε, in units of weighted mean squared error. With it, the optimal ε
+            is computed; only with ``laplace`` noise.
         invariant: Counts assumed to be exact, to compute what that costs: how much surer the
             strongest adversary becomes, and the bits that these counts reveal beyond the noisy
             ones.

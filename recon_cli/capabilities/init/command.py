@@ -94,7 +94,7 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places", "protec
     metavar="HEADER",
     multiple=True,
     help="For tables: header of a column whose labels exclude each other, none of them a total; or "
-    "a column, row or value of people who are in no other beside it. Repeatable.",
+    "a column, row or value whose people are in none of the others beside it. Repeatable.",
 )
 @click.option(
     "--sum",

@@ -78,8 +78,8 @@ class PublishingCounts(ProtectingRecords):
     """Base of protections that can write their counts as a file.
 
     Attributes:
-        to: A ``.csv`` file for the publishable counts, with ``*`` for a suppressed one; default
-            none.
+        to: A ``.csv`` file for the publishable counts, in which ``*`` stands for counts that are
+            suppressed, if any are; default none.
     """
 
     to: CsvPath | None = None
@@ -114,8 +114,8 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is
-            published beside the counts. Without it, readers must think that further units exist:
-            one whose counts all became zero is left out.
+            published beside the counts. Without it, units whose counts all became zero are left
+            out, so readers must allow for units that are not listed.
         tables: Tables to publish, if the input is records; written as for ``reconstruct``; default
             every table.
     """

@@ -77,7 +77,7 @@ def expected(
 ) -> None:
     """Compute the risk expected before a release.
 
-    The target is alone in the cell.
+    Assumes that the target, about whom the adversary wants to know, is alone in the cell.
 
     A second --rho adds four adversaries who use the level above: one has a flat prior on the
     siblings' count, one samples that count as Kazan and Reiter's published code does, one knows the

@@ -96,8 +96,8 @@ def command(
       stage_skipped   (it is up to date) fields of stage_done
       stage_failed    stage, error, message, exit_code
       run_done        exit_code, seconds, done, skipped
-    Without FILE, stderr gets these events only; with
-    FILE, it gets an error message only.
+    Without FILE, stderr gets these events and nothing
+    else; with FILE, only an error message.
     """  # noqa: D301 - click wants the character itself
     if merge is not None:
         if first or last or only or dry_run or log_json or force:

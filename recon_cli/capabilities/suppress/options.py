@@ -37,8 +37,9 @@ class Suppress(ProtectingCounts):
             largest.
         safety: Required distance between two possible values of a sensitive cell; default the value
             of ``below``, which `recon audit` also requires.
-        region_seconds: Budget of each region, or of each group of a large one, in seconds of solver
-            work, not of clock time; when it is used up, more cells than needed are suppressed.
+        region_seconds: Budget of each region, or of each part into which a large one is divided, in
+            seconds of solver work, not of clock time; when it is used up, more cells than needed
+            are suppressed.
         tables: Tables of the records, as in ``reconstruct``; default every table.
         seed: Seed of the solvers; default the run's seed.
     """

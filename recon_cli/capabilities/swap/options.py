@@ -2,8 +2,8 @@
 
 Writes hdf/ and hdf_households/, the records with their new blocks. The pairs are in
 private/swap/swaps/. The settings `lo` and `hi` are those of the 2010 study's Appendix C; with the
-setting `targeted`, households at risk are swapped, at rates fitted to how often swapped and true
-records agree in Table 8 of that study.
+setting `targeted`, households at risk are swapped, at rates fitted to Table 8 of that study, which
+shows how often swapped and true records agree.
 
 Example:
   recon protect swap -c nation.yaml
