@@ -63,7 +63,7 @@ run: env             ## run every stage that CONFIG has a section for
 	@$(BIN)/recon run -c $(CONFIG) $(ARGS)
 
 .DEFAULT:
-	@$(MAKE) --no-print-directory env
+	@$(MAKE) -s env
 	@$(BIN)/recon run -c $(CONFIG) --only $@ $(ARGS)
 
 status: env          ## show the status of every stage of CONFIG
