@@ -2,8 +2,8 @@
 
 Every record has a key; the sum of a cell's keys selects, in a p-table, the offset of its count. The
 table is read from a file, or has maximum entropy for a given maximum and variance. With counts
-instead of records (cellkey.counts), a cell's key depends on its place and definition, so that the
-same people get different offsets in different cells. Writes perturbed/ (a tidy publication and its
+instead of records (cellkey.counts), a cell's key depends on its place and definition: the same
+people get different offsets in different cells. Writes perturbed/ (a tidy publication and its
 protection.yaml, which recon ingest reads) and private/cellkey/ (its accuracy, the full manifest,
 and the secret key that later tables need).
 

@@ -20,7 +20,7 @@ from recon_cli.pipeline.run import Run
 
 
 @click.command(cls=ConfiguredCommand, sections=("fetch",))
-@click.argument("states", nargs=-1, metavar="STATE...")
+@click.argument("states", nargs=-1, metavar="[STATE]...")
 @click.option("--tables", help="Tables to request from the Census Bureau's API: P1,P12.")
 @click.option("--levels", help="With --tables: block, block_group, tract.  [default: all]")
 @click.option("--all", "everything", is_flag=True, help="Download all files of the release.")

@@ -31,7 +31,7 @@ def command(
     r"""Convert published noisy measurement files to tidy tables.
 
     FOLDER is a product as published: folders County.parquet, Tract.parquet, Block_Group.parquet and
-    Block.parquet, each with a row for each geounit and query in its DPQuery/. Writes a file of
+    Block.parquet, each with a DPQuery/ that has a row for each geounit and query. Writes a file of
     counts for each county, the distribution of each query's noise, and a schema of the queries, as
     `recon protect noise` does; geoids are the codes of the geography that was measured. Queries
     that the strategy lacks, and those of more than 32,767 counts, are left out and named.

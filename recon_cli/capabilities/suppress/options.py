@@ -4,8 +4,8 @@ Primary cells are counts below a threshold, or counts that few people dominate. 
 are added, over all tables and levels of a region, until every primary cell is safe: two known sets
 of records fit all published counts and give it values far enough apart. Writes suppressed/ (a tidy
 publication and its protection.yaml, which recon ingest reads) and private/suppress/ (its accuracy
-and the full manifest). If the input is records, units without any are left out, so that the
-publication shows which units have some. The choice of cells depends on the counts and the seed.
+and the full manifest). If the input is records, units without any are left out: the publication
+reveals which units have some. The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml

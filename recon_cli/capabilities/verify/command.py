@@ -23,9 +23,9 @@ _SHOWN = 20
 def command(options: RunOptions, *, tables: str | None) -> None:
     """Compare the records with every published cell.
 
-    Tabulates microdata/ from the schema alone and compares all published cells at all levels,
-    zeros included: by default those of the tables that the records were made from. Exit code 7
-    if a cell differs.
+    Tabulates microdata/ from the schema alone and compares published cells at all levels, zeros
+    included; by default of the tables that the records were made from. Exit code 7 if a cell
+    differs.
 
     Example:
       recon verify -c al.yaml
