@@ -217,9 +217,9 @@ class Ingest(Section):
             for all others. One value for all tables, or one per table; tables that such a list
             omits have ``zero``.
         geounits: A list of all geounits, a CSV or Parquet file with a column ``geoid``; default
-            ``geounits.txt`` beside the files, if there is one. Without a list, a geounit without a
-            row counts as empty if published zeros prove that it is; otherwise each larger geounit
-            that may contain unlisted ones gets one placeholder for all of them.
+            ``geounits.txt`` beside the files, if there is one. Without a list, geounits without a
+            row count as empty if published zeros prove it; otherwise one placeholder stands for all
+            that a larger geounit may contain.
         membership: With ``areas`` in the schema: a CSV or Parquet file with the areas that each
             unit lies in, a column for each level, like an office's lookup file. An empty field: the
             unit is outside that system of areas. Without a column for the unit, each distinct row

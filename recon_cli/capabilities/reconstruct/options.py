@@ -1,7 +1,8 @@
 """``reconstruct:`` which tables to use, and how.
 
 Writes microdata/ (one row per person) and blocks/ (how each was solved). The records are tabulated
-again and compared with every published cell before the stage is completed.
+again and compared with every cell of the tables used before the stage is completed, unless
+--no-verify is given.
 
 Example:
   recon reconstruct -c al.yaml

@@ -1,10 +1,10 @@
 """``solvar:`` which variability to measure, and how hard to try.
 
-Writes solvar/ (one row per unit), intervals/ (minimum and maximum of every histogram cell, a
-combination of values), certainty/ (which records of microdata/ are in every solution) and regions/.
-Solvar is the largest share of a unit's records that differ in another solution of the same tables;
-zero is reported only with a proof; values that cannot be proven within the budget are given as
-intervals.
+Writes solvar/ (one row per unit), intervals/ (least and greatest count of every histogram cell,
+that is, combination of values), certainty/ (which records of microdata/ are in every solution) and
+regions/. Solvar is the largest share of a unit's records that differ in another solution of the
+same tables; zero is reported only with a proof; values that cannot be proven within the budget are
+given as intervals.
 
 Example:
   recon solvar -c al.yaml
