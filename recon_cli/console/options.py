@@ -59,11 +59,13 @@ class ConfiguredCommand(click.Command):
             formatter.write_text(f"{top}{also}")
             if keys:
                 formatter.write_paragraph()
-                formatter.write_dl([(key.name, _said(key)) for key in keys])
+                formatter.write_dl([(key.name, _said(key, self.sections[0])) for key in keys])
 
 
-def _said(key: Key) -> str:
-    default = "required" if key.is_required else key.default and f"default: {key.default}"
+def _said(key: Key, section: str) -> str:
+    """Describe a key; what another section than the command's own requires, nobody has to give."""
+    needed = "required" if key.name.startswith(f"{section}.") else "required with its section"
+    default = needed if key.is_required else key.default and f"default: {key.default}"
     return f"{key.meaning.replace('``', '`')}{f'  [{default}]' if default else ''}"
 
 

@@ -56,7 +56,8 @@ def command(
     """Run every stage that the config has a section for, in order.
 
     An empty section, such as `solvar:`, counts: it has the defaults. Each stage runs after those
-    that it reads from, so the order is STAGES. A stage that is up to date is skipped; --force runs
+    that it reads from, so the order is STAGES; tabulate comes after reconstruct if it counts the
+    records from there. A stage that is up to date is skipped; --force runs
     the chosen stages again. A run that was killed resumes when it is started again without --force,
     and makes the same files.
 
