@@ -63,7 +63,7 @@ class ConfiguredCommand(click.Command):
 
 
 def _said(key: Key, section: str) -> str:
-    """Describe a key; what another section than the command's own requires, nobody has to give."""
+    """Describe a key; a section other than ``section`` may be left out with all its keys."""
     needed = "required" if key.name.startswith(f"{section}.") else "required with its section"
     default = needed if key.is_required else key.default and f"default: {key.default}"
     return f"{key.meaning.replace('``', '`')}{f'  [{default}]' if default else ''}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +13,8 @@ import polars as pl
 
 from recon_cli.arrays import IntArray
 from recon_cli.ask.quarantine import Quarantine
-from recon_cli.capabilities.audit.cells import CountEnds, OnEnds
-from recon_cli.capabilities.audit.clique_ends import AskedEnds
+from recon_cli.capabilities.audit.cells import CountEnds
+from recon_cli.capabilities.audit.clique_ends import Follow
 from recon_cli.capabilities.audit.joint_ends import joint_ends
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.rows import KEY, Asked
@@ -30,8 +30,6 @@ from recon_cli.publication import Publication
 
 #: Share of a region's budget for each attempt at people who print the published medians.
 _SHARE: Final = 0.1
-#: Returns the receiver of a part's counts as they are decided.
-Follow = Callable[[AskedEnds], OnEnds]
 
 
 @dataclass(frozen=True)

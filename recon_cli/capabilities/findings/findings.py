@@ -329,7 +329,7 @@ class AuditFindings:
 
 @dataclass(frozen=True)
 class Certain:
-    """How many records are certain, and on which columns.
+    """Certain records: their number, and the columns on which they are certain.
 
     Attributes:
         records: Least number of certain records.

@@ -114,8 +114,8 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is
-            published beside the counts. Without it, units whose counts all became zero are left
-            out, so readers must allow for units that are not listed.
+            published beside the counts. Without it, if the input is records, units whose counts all
+            became zero are left out, so readers must allow for units that are not listed.
         tables: Tables to publish, if the input is records; written as for ``reconstruct``; default
             every table.
     """
